@@ -1,4 +1,4 @@
-//! What the user configures: `config.json` (`file`) in its layers, agents, and in each project the Skillfile and its lock.
+//! User configuration: `config.json` (`file`) and its `layers`, agents, and each project's Skillfile and lockfile.
 
 pub(crate) mod agents;
 pub(crate) mod file;

@@ -1,5 +1,5 @@
-//! What a commit of a skill holds (`snapshot`), and what of it goes where: text into projects (`context`, in one `locale`), files of `commands` into the
-//! runtime store.
+//! The files of a skill's commit (`snapshot`), and where they go: text into projects (`context`, rendered in one
+//! `locale`), command files into the command store (`commands`).
 
 pub(crate) mod commands;
 pub(crate) mod context;

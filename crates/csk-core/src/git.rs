@@ -1,5 +1,5 @@
-//! Git: the repositories of skills, read in this process (`repository`, `objects`), and the `git` program for what needs the user's credentials
-//! (`program`). What is asked about a project is answered without git (`checkout`).
+//! Git access: skill repositories are read in this process (`repository`, `objects`); the `git` program runs only for
+//! what needs the user's credentials (`program`). Questions about a project are answered without git (`checkout`).
 
 pub(crate) mod checkout;
 pub(crate) mod object;

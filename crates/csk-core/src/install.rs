@@ -1,8 +1,8 @@
-//! Installing is: resolve, observe, prepare, plan, apply.
+//! Installing has five steps: resolve, observe, prepare, plan, apply.
 //!
-//! [`resolve`] turns declarations into commits; [`observe`] reads what is in a project; [`prepare`] reads and checks the content of what
-//! is new, and the gate lets it pass; [`plan`] is pure and names every change; [`apply`] performs a plan that has passed the gate of
-//! its project. `status` is a plan that is shown and not applied.
+//! [`resolve`] turns declarations into commits; [`observe`] reads the state of a project; [`prepare`] reads and checks
+//! new content, which must pass the gate; [`plan`] is pure and lists every change; [`apply`] performs a plan that has
+//! passed its project's gate. `status` is a plan that is shown but not applied.
 
 mod apply;
 mod cache;

@@ -1,7 +1,7 @@
 //! Installs skills from git into projects, reproducibly.
 //!
-//! [`Config`] and [`Skillfile`] say what is wanted, [`Repository`] reads what there is, [`install`] brings
-//! the one to the other. Nothing here writes to a terminal or reads the environment.
+//! [`Config`] and [`Skillfile`] describe the desired state, [`Repository`] reads the sources, and [`install`] applies
+//! one to the other. Nothing in this crate writes to a terminal or reads the environment.
 
 mod config;
 mod content;

@@ -1,5 +1,5 @@
-//! What else is done with installs: compare, verify, audit, find newer versions,
-//! import from other managers, collect garbage.
+//! Other operations on installed skills: compare, verify, audit, find newer versions, import from other skill managers,
+//! collect garbage.
 
 pub mod audit;
 mod cache_size;

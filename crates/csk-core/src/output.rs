@@ -1,4 +1,4 @@
-//! What commands write as JSON.
+//! The JSON output of commands.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,9 +12,9 @@ pub const VERSION: u32 = 1;
 pub struct OutdatedJson {
     /// The version of this format.
     pub version: u32,
-    /// Whether something newer is known.
+    /// Whether a newer version of any skill is known.
     pub outdated: bool,
-    /// The projects.
+    /// The checked projects.
     pub projects: Vec<OutdatedProjectJson>,
 }
 
@@ -24,32 +24,32 @@ pub struct OutdatedJson {
 pub struct OutdatedProjectJson {
     /// Its alias.
     pub alias: String,
-    /// Where it is.
+    /// Its folder.
     pub path: String,
     /// Its skills.
     pub skills: Vec<StandingJson>,
-    /// Why it cannot be looked at.
+    /// Why it could not be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How a skill stands.
+/// The versions of a skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StandingJson {
     /// The skill.
     pub name: String,
-    /// What is declared: the kind, and the name.
+    /// The declared reference: its kind and name.
     pub reference: String,
-    /// The commit that is installed.
+    /// The installed commit.
     pub installed: Option<String>,
     /// The commit that an upgrade would install.
     pub wanted: Option<String>,
-    /// The newest tag, where one is newer than the declared.
+    /// The newest tag, if it is newer than the declared one.
     pub newest: Option<String>,
-    /// Whether something newer is known.
+    /// Whether a newer version is known.
     pub outdated: bool,
-    /// Why something of this is not known.
+    /// Why some of this is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -60,13 +60,13 @@ pub struct StandingJson {
 pub struct DiffJson {
     /// The version of this format.
     pub version: u32,
-    /// The skills that differ, of every project.
+    /// The skills that differ, in all projects.
     pub skills: Vec<SkillDiffJson>,
     /// What could not be compared, and why.
     pub problems: Vec<String>,
 }
 
-/// What is different about a skill.
+/// The differences in a skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillDiffJson {
@@ -74,35 +74,35 @@ pub struct SkillDiffJson {
     pub project: String,
     /// The skill.
     pub name: String,
-    /// The commit before.
+    /// The old commit.
     pub from: Option<String>,
-    /// The commit after; none for what is on disk.
+    /// The new commit; null for the files on disk.
     pub to: Option<String>,
     /// The files that differ.
     pub files: Vec<FileDiffJson>,
-    /// Commands that come.
+    /// Commands that are added.
     pub commands_gained: Vec<String>,
-    /// Commands that go.
+    /// Commands that are removed.
     pub commands_lost: Vec<String>,
-    /// Programs of the system that it needs from then on.
+    /// System programs that it newly requires.
     pub programs_gained: Vec<String>,
-    /// Programs that it does not need any more.
+    /// System programs that it no longer requires.
     pub programs_lost: Vec<String>,
-    /// Capabilities that it declares and did not before.
+    /// Capabilities that it newly declares.
     pub capabilities_gained: Vec<String>,
-    /// Capabilities that it declared and does not any more.
+    /// Capabilities that it no longer declares.
     pub capabilities_lost: Vec<String>,
 }
 
-/// How a file differs.
+/// A change to a file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileDiffJson {
-    /// Its path in the skill; below `runtime/` for the files of its commands, below an agent's folder for copies there.
+    /// Its path in the skill; below `runtime/` for command files, below an agent's folder for copies there.
     pub path: String,
-    /// `added`, `removed`, `changed`, or `mode` where only its mode differs.
+    /// `added`, `removed`, `changed`, or `mode` if only its mode differs.
     pub change: String,
-    /// The lines that differ, where it is text.
+    /// The line diff, if it is a text file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
@@ -113,33 +113,33 @@ pub struct FileDiffJson {
 pub struct WhyJson {
     /// The version of this format.
     pub version: u32,
-    /// What was asked about.
+    /// The skill or command that was looked up.
     pub name: String,
-    /// Every reason that it is there.
+    /// Every reason why it is installed.
     pub reasons: Vec<ReasonJson>,
 }
 
-/// Why a skill or a command is there.
+/// Why a skill or a command is installed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReasonJson {
-    /// `skill`, `command` for one that a skill brings, or `program` for one that a skill needs.
+    /// `skill`, `command` for a command that a skill provides, or `program` for a program that a skill needs.
     pub kind: String,
-    /// The project's alias; `global` for the user's own scope.
+    /// The project's alias; `global` for the global scope.
     pub project: String,
     /// The skill.
     pub skill: String,
     /// The file that declares it.
     pub declared_in: String,
-    /// What is declared: the kind, and the name.
+    /// The declared reference: its kind and name.
     pub reference: String,
-    /// The repository, or where it is cloned from.
+    /// The repository, or the URL it is cloned from.
     pub source: String,
-    /// The commit that is installed.
+    /// The installed commit.
     pub installed: Option<String>,
-    /// Where the skill, or the command, is.
+    /// The path of the skill or command.
     pub path: String,
-    /// The agents that see it.
+    /// The agents that can use it.
     pub agents: Vec<String>,
 }
 
@@ -149,9 +149,9 @@ pub struct ReasonJson {
 pub struct DoctorJson {
     /// The version of this format.
     pub version: u32,
-    /// Whether nothing has to be mended.
-    pub good: bool,
-    /// What was looked at.
+    /// Whether no problems were found; notes do not count.
+    pub ok: bool,
+    /// The checks, in order.
     pub checks: Vec<CheckJson>,
 }
 
@@ -159,13 +159,13 @@ pub struct DoctorJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckJson {
-    /// A stable name.
+    /// The stable name of the check.
     pub check: String,
-    /// `ok`, `note` or `problem`.
+    /// `ok`, `note` or `fail`.
     pub state: String,
     /// What was found.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -176,15 +176,15 @@ pub struct CheckJson {
 pub struct ImportJson {
     /// The version of this format.
     pub version: u32,
-    /// The Skillfile that was, or would be, written.
+    /// The Skillfile that was written, or would be in a dry run.
     pub skillfile: String,
-    /// What was imported.
+    /// The imported skills.
     pub imported: Vec<ImportedJson>,
-    /// What was not, and why.
-    pub left: Vec<LeftJson>,
-    /// What to know before the next install.
+    /// The skills that were not imported, and why.
+    pub skipped: Vec<SkippedJson>,
+    /// Notes for the next install.
     pub notes: Vec<String>,
-    /// Whether it was done.
+    /// Whether the Skillfile was written.
     pub written: bool,
 }
 
@@ -194,20 +194,20 @@ pub struct ImportJson {
 pub struct ImportedJson {
     /// The skill.
     pub name: String,
-    /// Where it was known.
+    /// The file it was found in.
     pub from: String,
-    /// What is declared now: the repository, the folder in it, the reference.
+    /// The new declaration: repository, folder in it, and reference.
     pub declared: String,
 }
 
 /// A skill that was not imported.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LeftJson {
+pub struct SkippedJson {
     /// The skill.
     pub name: String,
-    /// Why.
-    pub why: String,
+    /// Why it was not imported.
+    pub reason: String,
 }
 
 /// `csk install --json`, `csk upgrade --json`, `csk global install --json`.
@@ -216,48 +216,48 @@ pub struct LeftJson {
 pub struct InstallJson {
     /// The version of this format.
     pub version: u32,
-    /// Whether nothing was changed: what stands here would be done.
+    /// Whether this was a dry run: the changes listed here were not made.
     pub dry_run: bool,
     /// The projects.
     pub projects: Vec<InstallProjectJson>,
 }
 
-/// What became of a project.
+/// The result for a project.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstallProjectJson {
-    /// Its alias; `global` for the user's own scope.
+    /// Its alias; `global` for the global scope.
     pub alias: String,
-    /// What was added to its `.gitignore`.
+    /// The entries added to its `.gitignore`.
     pub ignored: Vec<String>,
-    /// What to know, though it stopped nothing.
+    /// Warnings about the project.
     pub warnings: Vec<String>,
     /// Changes that belong to no skill.
     pub changes: Vec<String>,
-    /// What became of its skills, removals last.
+    /// The results for its skills, removals last.
     pub skills: Vec<InstallSkillJson>,
-    /// Why nothing was done in it at all.
+    /// Why nothing was done in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<InstallErrorJson>,
 }
 
-/// What became of a skill.
+/// The result for a skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstallSkillJson {
     /// The skill.
     pub name: String,
-    /// What is declared: the kind, and the name; none for one that is not declared any more.
+    /// The declared reference: its kind and name; null if it is no longer declared.
     pub reference: Option<String>,
-    /// The commit that is wanted.
+    /// The wanted commit.
     pub commit: Option<String>,
     /// `up-to-date`, `installed`, `removed` or `failed`.
     pub outcome: String,
-    /// What to know, though it stopped nothing.
+    /// Warnings about the skill.
     pub warnings: Vec<String>,
-    /// What changes, entry by entry.
+    /// The changes, one line each.
     pub changes: Vec<String>,
-    /// Why it failed; what was there before is still there.
+    /// Why it failed; the previous version is still in place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<InstallErrorJson>,
 }
@@ -266,9 +266,9 @@ pub struct InstallSkillJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstallErrorJson {
-    /// What is wrong.
+    /// What went wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -279,7 +279,7 @@ pub struct InstallErrorJson {
 pub struct CacheDirJson {
     /// The version of this format.
     pub version: u32,
-    /// Where the cache is.
+    /// The path of the cache.
     pub folder: String,
 }
 
@@ -289,11 +289,11 @@ pub struct CacheDirJson {
 pub struct CacheSizeJson {
     /// The version of this format.
     pub version: u32,
-    /// Where the cache is.
+    /// The path of the cache.
     pub folder: String,
-    /// How many snapshots it has.
+    /// The number of snapshots.
     pub snapshots: u64,
-    /// How many bytes they have.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
@@ -303,13 +303,13 @@ pub struct CacheSizeJson {
 pub struct ConfigJson {
     /// The version of this format.
     pub version: u32,
-    /// The user's file.
+    /// The path of the user's config file.
     pub file: String,
-    /// The folder of csk's own state.
+    /// The folder with csk's own state.
     pub home: String,
-    /// The keys that the system's file locks.
+    /// The keys enforced by the system config.
     pub locked: Vec<String>,
-    /// What counts, from all layers; see the format of config.json.
+    /// The effective config from all layers; see the format of config.json.
     pub config: serde_json::Value,
 }
 
@@ -319,21 +319,21 @@ pub struct ConfigJson {
 pub struct ResolveJson {
     /// The version of this format.
     pub version: u32,
-    /// The logical project.
+    /// The alias of the logical project.
     pub project_alias: String,
-    /// This working copy.
+    /// The alias of this working copy.
     pub checkout_alias: String,
-    /// Where it is.
+    /// The project's folder.
     pub path: String,
-    /// Its Skillfile.
+    /// The path of its Skillfile.
     pub skillfile: String,
-    /// Its branch.
+    /// The checked-out branch.
     pub branch: Option<String>,
-    /// The task that the branch names.
+    /// The task id found in the branch name.
     pub task_id: Option<String>,
     /// A short digest of its path.
     pub path_hash: String,
-    /// Where its skills are installed.
+    /// The folder its skills are installed in.
     pub skills: String,
 }
 
@@ -343,7 +343,7 @@ pub struct ResolveJson {
 pub struct GlobalListJson {
     /// The version of this format.
     pub version: u32,
-    /// What is declared: the skill, the kind of reference, its name.
+    /// The declared skills: name, kind of reference and its name.
     pub skills: Vec<String>,
 }
 
@@ -357,6 +357,6 @@ pub struct SkillCheckJson {
     pub path: String,
     /// Whether it can be published.
     pub valid: bool,
-    /// What is wrong with it, each as `file:line:column: message`.
+    /// The problems found, each as `file:line:column: message`.
     pub problems: Vec<String>,
 }

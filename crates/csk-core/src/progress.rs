@@ -1,47 +1,47 @@
-//! What runs for long, told while it runs.
+//! Progress reporting for long-running work.
 
 use skill::Identifier;
 
 /// Something that may take a while.
 #[derive(Debug, Clone, Copy)]
 pub enum Work<'a> {
-    /// A repository is cloned.
+    /// Cloning a repository.
     Clone {
-        /// Which.
+        /// The repository.
         source: &'a Identifier,
-        /// From where, without a password.
+        /// The URL, without a password.
         url: &'a str,
     },
-    /// The origin of a repository is asked what it has.
+    /// Listing the references of a repository's origin.
     Ask {
-        /// Which.
+        /// The repository.
         source: &'a str,
     },
-    /// A repository is fetched.
+    /// Fetching a repository.
     Fetch {
-        /// Its folder's name.
+        /// The repository.
         source: &'a str,
     },
-    /// A project is written.
+    /// Writing a project.
     Project {
         /// Its name in messages.
         alias: &'a str,
     },
 }
 
-/// Who wants to be told.
+/// Receives progress reports.
 pub trait Progress: Sync {
-    /// Is told that `work` begins; it ends when the result is dropped.
+    /// Starts reporting `work`, which ends when the result is dropped.
     fn begin(&self, work: Work<'_>) -> Box<dyn Running>;
 }
 
-/// Work that goes on.
+/// Work in progress.
 pub trait Running: Send + Sync {
-    /// Is told how far it is.
-    fn note(&self, words: &str);
+    /// Reports how far the work is.
+    fn note(&self, message: &str);
 }
 
-/// Nobody wants to know.
+/// Discards all progress reports.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 

@@ -1,5 +1,5 @@
-//! The JSON Schemas of csk's files. The parsers are stricter where a schema cannot be: paths must exist,
-//! names must be unique, agents must be known.
+//! The JSON Schemas of csk's files. The parsers are stricter where a schema cannot be: paths must exist, names must be
+//! unique, agents must be known.
 
 use crate::output::{
     CacheDirJson, CacheSizeJson, ConfigJson, DiffJson, DoctorJson, GlobalListJson, ImportJson,
@@ -48,31 +48,31 @@ fn audit() -> Value {
 fn audit_list() -> Value {
     let skill =
         json!({ "type": "object", "required": ["name", "bundleSha256", "verdict", "pinned"] });
-    let said = json!({ "type": "object", "required": ["reason"] });
+    let decision = json!({ "type": "object", "required": ["reason"] });
     file(
         "csk audit list --json",
         &["version", "skills", "pins", "revoked", "suppressions"],
         json!({
             "version": { "const": 1 },
             "skills": { "type": "array", "items": skill },
-            "pins": { "type": "array", "items": said },
-            "revoked": { "type": "array", "items": said },
-            "suppressions": { "type": "array", "items": said },
+            "pins": { "type": "array", "items": decision },
+            "revoked": { "type": "array", "items": decision },
+            "suppressions": { "type": "array", "items": decision },
         }),
     )
 }
 
-/// `audit/policy.json`: what the user said about audits.
+/// `audit/policy.json`: the user's decisions about audits.
 fn audit_policy() -> Value {
     let one = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false });
     let plain = || json!({ "type": "string" });
     let pin = one(
-        &["bundle_sha256", "reason", "at"],
-        json!({ "bundle_sha256": plain(), "reason": plain(), "at": plain() }),
+        &["bundle_sha256", "reason", "created_at"],
+        json!({ "bundle_sha256": plain(), "reason": plain(), "created_at": plain() }),
     );
     let revoked = one(
-        &["reason", "at"],
-        json!({ "bundle_sha256": plain(), "source": plain(), "reason": plain(), "at": plain() }),
+        &["reason", "created_at"],
+        json!({ "bundle_sha256": plain(), "source": plain(), "reason": plain(), "created_at": plain() }),
     );
     let suppression = one(
         &["rule", "path", "evidence", "reason", "author"],
@@ -89,7 +89,7 @@ fn audit_policy() -> Value {
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is made for this call")]
+#[expect(clippy::needless_pass_by_value, reason = "callers build it for this call")]
 fn file(title: &str, required: &[&str], properties: Value) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -132,16 +132,16 @@ fn config() -> Value {
         &["schema_version", "skills_root"],
         json!({
             "schema_version": { "const": 1 },
-            "skills_root": { "description": "The folder of the skills' repositories.", "type": "string", "pattern": "^(?:/|~$|~/)" },
+            "skills_root": { "description": "The folder that holds the skill repositories.", "type": "string", "pattern": "^(?:/|~$|~/)" },
             "preferred_locale": text(),
             "default_agents": texts(),
             "adapter_mode": { "enum": ["auto", "symlink", "copy", null] },
             "audit": { "enum": ["off", "advisory", "strict", null] },
             "worktree_alias_pattern": { "description": "A regular expression for task ids in branch names.", "type": ["string", "null"] },
-            "allow_local_sources": { "description": "Whether file:// and path URLs may be cloned.", "type": ["boolean", "null"] },
-            "commands_first": { "description": "Whether commands of skills come before your own programs on PATH.", "type": ["boolean", "null"] },
+            "allow_local_sources": { "description": "Whether cloning from file:// and path URLs is allowed.", "type": ["boolean", "null"] },
+            "commands_first": { "description": "Whether skill commands come before your own programs on PATH.", "type": ["boolean", "null"] },
             "agents": {
-                "description": "Agents of your own, or other folders for known ones.",
+                "description": "Additional agents, or other folders for built-in ones.",
                 "type": ["object", "null"],
                 "additionalProperties": { "type": "object", "properties": { "project_path": text(), "user_path": text() } },
             },
@@ -150,7 +150,7 @@ fn config() -> Value {
     )
 }
 
-/// The config for everybody on a machine: the same keys, none of them required, and which of them are locked.
+/// The system config: the same keys, none of them required, and which of them are locked.
 fn system_config() -> Value {
     let mut schema = config();
     let keys = crate::LOCKABLE;
@@ -159,7 +159,7 @@ fn system_config() -> Value {
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.remove("projects");
         let items = json!({ "enum": keys });
-        properties.insert("locked".to_owned(), json!({ "description": "Keys that nobody can set otherwise.", "type": "array", "items": items }));
+        properties.insert("locked".to_owned(), json!({ "description": "Keys that users cannot override.", "type": "array", "items": items }));
     }
     schema
 }
@@ -172,9 +172,9 @@ fn skillfile() -> Value {
         "required": ["name"],
         "properties": {
             "name": identifier(),
-            "source": { "description": "The repository, where its name differs from the skill's.", "anyOf": [identifier(), { "type": "null" }] },
-            "git": { "description": "Where to clone the repository from when it is missing.", "type": ["string", "null"] },
-            "path": { "description": "The folder of the repository that is the skill; the whole by default.", "type": ["string", "null"] },
+            "source": { "description": "The name of the repository, if it differs from the skill's.", "anyOf": [identifier(), { "type": "null" }] },
+            "git": { "description": "The URL to clone the repository from if it is missing.", "type": ["string", "null"] },
+            "path": { "description": "The repository folder that holds the skill; the whole repository by default.", "type": ["string", "null"] },
             "tag": text(),
             "branch": text(),
             "revision": text(),
@@ -206,19 +206,19 @@ fn marker() -> Value {
             "name": identifier(),
             "source": identifier(),
             "git": text(),
-            "path": { "description": "The folder of the repository that the skill is, if it is not the whole.", "type": ["string", "null"] },
+            "path": { "description": "The repository folder that holds the skill, if it is not the whole repository.", "type": ["string", "null"] },
             "tree": { "description": "The id of that folder's tree.", "type": ["string", "null"], "pattern": "^[0-9a-f]{40}$" },
             "ref_kind": { "enum": ["tag", "branch", "revision"] },
             "ref": { "type": "string" },
             "commit": { "type": "string", "pattern": "^[0-9a-f]{40}$" },
             "content_sha256": digest,
             "context_sha256": { "anyOf": [digest, { "type": "null" }] },
-            "context_rules": { "type": "integer", "minimum": 1, "description": "Which rules said what of the snapshot is installed" },
+            "context_rules": { "type": "integer", "minimum": 1, "description": "The version of the rules that selected the installed files." },
             "bundle_sha256": { "anyOf": [digest, { "type": "null" }] },
             "locale": text(),
             "agents": texts(),
             "commands": texts(),
-            "command_paths": { "description": "The commands that the skill brings, each with its file in the runtime store.", "type": ["object", "null"], "additionalProperties": { "type": "string" } },
+            "command_paths": { "description": "The commands that the skill provides, each with its file in the command store.", "type": ["object", "null"], "additionalProperties": { "type": "string" } },
             "runtime_sha256": { "anyOf": [digest, { "type": "null" }] },
             "runtime_roots": texts(),
             "skill_schema_version": { "type": ["integer", "null"] },
@@ -237,7 +237,7 @@ fn lock() -> Value {
         "properties": {
             "source": identifier(),
             "git": text(),
-            "path": { "description": "The folder of the repository that the skill is, if it is not the whole.", "type": ["string", "null"] },
+            "path": { "description": "The repository folder that holds the skill, if it is not the whole repository.", "type": ["string", "null"] },
             "ref_kind": { "enum": ["tag", "branch", "revision"] },
             "ref": { "type": "string" },
             "commit": id,
@@ -279,10 +279,10 @@ fn verify() -> Value {
     });
     file(
         "csk verify --json",
-        &["version", "good", "projects"],
+        &["version", "ok", "projects"],
         json!({
             "version": { "const": 1 },
-            "good": { "type": "boolean" },
+            "ok": { "type": "boolean" },
             "projects": { "type": "array", "items": project },
         }),
     )

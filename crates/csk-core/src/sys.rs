@@ -1,4 +1,4 @@
-//! The calls that differ between systems. Linux is run and tested; the others are compiled only.
+//! Calls that differ between platforms. Linux is tested; the others are only compiled.
 
 #[cfg(unix)]
 mod unix;
@@ -14,7 +14,7 @@ pub(crate) use unsupported::{
     is_program, make_executable, make_link, make_read_only, make_writable, read_rights,
 };
 
-/// Whether a file may be executed.
+/// Whether a file is executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Executable {
     Yes,

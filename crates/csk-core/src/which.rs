@@ -1,6 +1,6 @@
-//! Whether a program is on PATH. It is looked for and never run.
+//! Finds programs on PATH without running them.
 
-#![expect(clippy::disallowed_methods, reason = "looks at files")]
+#![expect(clippy::disallowed_methods, reason = "reads file metadata")]
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,8 +10,8 @@ use skill_fs::AbsPath;
 
 use crate::sys::is_program;
 
-/// Returns where `program` is on `path`. Folders in `except` do not count: what csk put there itself is not
-/// the system's.
+/// Returns the path of `program` on `path`. Folders in `except` are skipped: csk's own commands are not system
+/// programs.
 pub(crate) fn find_program(
     program: &str,
     path: Option<&OsStr>,
@@ -24,14 +24,14 @@ pub(crate) fn find_program(
             *folder == except.as_path() || other.is_ok_and(|other| other == real)
         })
     };
-    // A relative folder on PATH means another place in every folder; it is not the system's either.
+    // A relative PATH entry depends on the current folder, so it does not count as the system's either.
     std::env::split_paths(path?)
         .filter(|folder| folder.is_absolute() && !is_excepted(folder))
         .flat_map(|folder| names(program).into_iter().map(move |name| folder.join(name)))
         .find(|file| is_program(file))
 }
 
-/// Returns the names that a program's file may have.
+/// Returns the possible file names of a program.
 fn names(program: &str) -> Vec<String> {
     if cfg!(windows) {
         let endings = ["", ".exe", ".cmd", ".bat", ".com"];
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_executable_file_of_the_system_is_found() {
+    fn only_executable_system_files_are_found() {
         let scratch = tempfile::tempdir().unwrap();
         let make = |path: &str, mode: u32| {
             let path = scratch.path().join(path);

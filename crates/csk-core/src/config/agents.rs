@@ -1,4 +1,4 @@
-//! Where agents read skills. Data, not code: a user can add agents or override them in the config.
+//! Where agents read skills. Data, not code: users can add or override agents in the config.
 
 use skill::nearest;
 
@@ -9,15 +9,14 @@ use crate::Scope;
 pub struct Agent {
     /// The id used in `agents` lists.
     pub id: String,
-    /// The folder in a project that needs an entry for each skill; `None` where the agent reads
-    /// `.agents/skills` itself.
+    /// The project folder that needs an entry for each skill; `None` if the agent reads `.agents/skills` itself.
     pub adapter: Option<String>,
-    /// The folder in the user's home that needs an entry for each skill of the global scope.
+    /// The folder in the user's home that needs an entry for each globally installed skill.
     pub user_adapter: Option<String>,
 }
 
 impl Agent {
-    /// Returns the folder that needs entries in a scope; one in the user's home begins with `~/`.
+    /// Returns the folder that needs entries in `scope`; a folder in the user's home starts with `~/`.
     pub fn folder(&self, scope: Scope) -> Option<String> {
         match scope {
             Scope::Project => self.adapter.clone(),
@@ -26,10 +25,10 @@ impl Agent {
     }
 }
 
-/// Every agent that is known without configuration.
+/// Built-in agents that need adapter entries, with their project folder.
 ///
-/// The first four are the original's ids and keep the original's paths, also where the agent would
-/// read `.agents/skills` by itself today.
+/// The first four ids come from the original csk and keep its paths, even if the agent now reads `.agents/skills`
+/// itself.
 const ADAPTED: &[(&str, &str)] = &[
     ("codex_cli", ".codex/skills"),
     ("claude_code", ".claude/skills"),
@@ -63,7 +62,7 @@ const ADAPTED: &[(&str, &str)] = &[
     ("zencoder", ".zencoder/skills"),
 ];
 
-/// Agents that read `.agents/skills` in a project by themselves.
+/// Built-in agents that read a project's `.agents/skills` themselves.
 const NATIVE: &[&str] = &[
     "amp",
     "antigravity",
@@ -96,7 +95,7 @@ const NATIVE: &[&str] = &[
     "zed",
 ];
 
-/// Folders in the user's home that are not those of a project.
+/// Home folders of agents that differ from the agent's project folder.
 const AT_HOME: &[(&str, &str)] = &[
     ("amp", ".config/agents/skills"),
     ("cortex", ".snowflake/cortex/skills"),
@@ -112,10 +111,10 @@ const AT_HOME: &[(&str, &str)] = &[
     ("windsurf", ".codeium/windsurf/skills"),
 ];
 
-/// Where agents that read `.agents/skills` in a project look in the user's home.
+/// The home folder of agents that read `.agents/skills` in a project, unless listed above.
 const COMMON_AT_HOME: &str = ".agents/skills";
 
-/// Returns the folder of a known agent in the user's home.
+/// Returns a built-in agent's folder in the user's home.
 fn at_home(id: &str) -> Option<String> {
     let own = AT_HOME.iter().find(|(known, _)| *known == id);
     let adapted = || ADAPTED.iter().find(|(known, _)| *known == id);
@@ -123,14 +122,14 @@ fn at_home(id: &str) -> Option<String> {
     own.or_else(adapted).map(|(_, folder)| *folder).or_else(native).map(str::to_owned)
 }
 
-/// The agents of this run: the built-in ones, overridden by the user's.
+/// The agents available to this run: built-in ones, overridden by the user's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agents {
     custom: Vec<Agent>,
 }
 
 impl Agents {
-    /// Takes the user's own agents, which win over built-in ones of the same id.
+    /// Takes the user's own agents, which take precedence over built-in ones with the same id.
     pub fn new(custom: Vec<Agent>) -> Self {
         Self { custom }
     }
@@ -140,7 +139,7 @@ impl Agents {
         &self.custom
     }
 
-    /// Returns every folder in which csk may have made entries.
+    /// Returns every folder in which csk may have created entries.
     pub fn adapter_folders(&self, scope: Scope) -> Vec<String> {
         let custom = self.custom.iter().filter_map(|agent| agent.folder(scope));
         let known = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
@@ -148,7 +147,7 @@ impl Agents {
         known.chain(custom).collect()
     }
 
-    /// Finds an agent.
+    /// Returns the agent with this id.
     pub fn find(&self, id: &str) -> Option<Agent> {
         if let Some(agent) = self.custom.iter().find(|agent| agent.id == id) {
             return Some(agent.clone());
@@ -156,17 +155,17 @@ impl Agents {
         known_agent(id)
     }
 
-    /// Returns the id that was probably meant.
+    /// Returns the closest known id, for a "did you mean" hint.
     pub fn nearest(&self, id: &str) -> Option<String> {
         let ids = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
         let ids = ids.chain(self.custom.iter().map(|agent| agent.id.as_str()));
-        // A name that was cut short is as good as one with a slip.
+        // A truncated name counts as a typo, too.
         let whole = ids.clone().find(|known| id.len() > 2 && known.starts_with(id));
         nearest(id, ids).or(whole).map(str::to_owned)
     }
 }
 
-/// Finds an agent that is known without configuration.
+/// Returns the built-in agent with this id.
 fn known_agent(id: &str) -> Option<Agent> {
     let adapter =
         ADAPTED.iter().find(|(known, _)| *known == id).map(|(_, path)| (*path).to_owned());

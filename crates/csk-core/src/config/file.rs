@@ -1,4 +1,4 @@
-//! `config.json`: where skills come from and which projects there are.
+//! `config.json`: where skills come from, and the configured projects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use crate::config::agents::{Agent, Agents};
 use crate::env_files::CommandOrder;
 use crate::install::SKILLS;
 
-/// The pattern of task ids in branch names, unless the user sets another.
+/// The default pattern for task ids in branch names.
 pub const DEFAULT_PATTERN: &str = "[A-Z]+-[0-9]+";
 
-/// How agents get their entries.
+/// How csk creates an agent's entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AdapterMode {
-    /// Links where the system has them, else copies.
+    /// Symlinks if the platform supports them, otherwise copies.
     #[default]
     Auto,
-    /// Links.
+    /// Always symlinks.
     Symlink,
-    /// Copies.
+    /// Always copies.
     Copy,
 }
 
@@ -32,12 +32,12 @@ impl AdapterMode {
     const WORDS: [(&str, Self); 3] =
         [("auto", Self::Auto), ("symlink", Self::Symlink), ("copy", Self::Copy)];
 
-    /// Reads the word of the config.
+    /// Parses the config value.
     pub fn parse(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, mode)| *mode)
     }
 
-    /// Returns the word of the config.
+    /// Returns the config value.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -46,7 +46,7 @@ impl AdapterMode {
         }
     }
 
-    /// Returns true if entries are links on this system.
+    /// Returns true if entries are symlinks on this platform.
     pub fn links(self) -> bool {
         match self {
             Self::Auto => cfg!(unix),
@@ -56,45 +56,45 @@ impl AdapterMode {
     }
 }
 
-/// The whole file.
+/// The contents of `config.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The folder of the skills' repositories.
+    /// The folder that holds the skill repositories.
     pub skills_root: AbsPath,
-    /// The locale of projects that choose none.
+    /// The locale for projects that do not set one.
     pub preferred_locale: Option<String>,
-    /// The agents of projects that choose none.
+    /// The agents for projects that do not set any.
     pub default_agents: Vec<String>,
-    /// How agents get their entries.
+    /// How csk creates an agent's entries.
     pub adapter_mode: AdapterMode,
     /// The pattern of task ids in branch names.
     pub worktree_alias_pattern: Option<String>,
-    /// Whether `file://` and path URLs may be cloned.
+    /// Whether cloning from `file://` and path URLs is allowed.
     pub allow_local_sources: bool,
-    /// Where the commands of skills stand on PATH.
+    /// Where skill commands go on PATH.
     pub command_order: CommandOrder,
-    /// How much an audit decides about installs.
+    /// How strictly installs are audited.
     pub audit: AuditMode,
     /// The user's own agents.
     pub agents: Agents,
     /// The projects, by checkout alias.
     pub projects: BTreeMap<Identifier, ProjectEntry>,
-    /// The keys that the system's config locks.
+    /// The keys enforced by the system config.
     pub locked: BTreeSet<String>,
-    /// The keys that come from the environment, which stands before the project.
+    /// The keys set from the environment, which overrides the project.
     pub from_environment: BTreeSet<&'static str>,
 }
 
 /// A configured project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectEntry {
-    /// Where it is.
+    /// The project's folder.
     pub path: AbsPath,
-    /// Its agents, unless its Skillfile says otherwise.
+    /// The project's agents, unless its Skillfile sets them.
     pub agents: Vec<String>,
-    /// The logical project.
+    /// The alias of the logical project.
     pub project_alias: Identifier,
-    /// This working copy.
+    /// The alias of this working copy.
     pub checkout_alias: Identifier,
 }
 
@@ -117,7 +117,7 @@ impl Config {
         }
     }
 
-    /// Reads the file. `home` is what `~` means in its paths.
+    /// Parses the file; `home` replaces `~` in paths.
     pub fn parse(
         file: &str,
         text: &str,
@@ -126,7 +126,7 @@ impl Config {
         Self::parse_over(file, text, home, None)
     }
 
-    /// Returns the file: sorted keys, two blanks, a line break at the end.
+    /// Serializes the config with sorted keys and two-space indent.
     pub fn to_json(&self) -> String {
         let projects: Map<String, Value> = self
             .projects
@@ -171,7 +171,7 @@ impl Config {
     }
 }
 
-/// Reads the keys of a config. With `base`, the folder of the skills may be missing.
+/// Reads the keys of a config. With `base`, `skills_root` may be missing.
 pub(crate) fn fields(
     object: &mut Object<'_, '_, '_>,
     home: Option<&AbsPath>,
@@ -192,7 +192,7 @@ pub(crate) fn fields(
         object.text("preferred_locale").map(|text| text.value).filter(|locale| !locale.is_empty());
     config.agents = Agents::new(object.entries("agents", |id, agent| {
         let adapter = agent_folder(agent, "project_path", adapter_path);
-        // One that is known keeps its folder at home unless another is given.
+        // A built-in agent keeps its home folder unless the config overrides it.
         let user_adapter = agent_folder(agent, "user_path", home_path);
         let known = Agents::default().find(&id.value);
         let user_adapter = user_adapter.or_else(|| known?.user_adapter);
@@ -223,8 +223,8 @@ impl ProjectEntry {
     }
 }
 
-/// Returns the config file `text` with the project `alias` set to `entry`, or without it. Everything else
-/// stays, keys that this version does not know included; `None` if it is not an object.
+/// Returns the config `text` with project `alias` set to `entry`, or without it. Everything else stays, including keys
+/// that this version does not know. Returns `None` if `text` is not a JSON object.
 pub fn edit_project(
     text: &str,
     alias: &Identifier,
@@ -274,7 +274,7 @@ fn path(
                     Code::BadPath,
                     text.range.clone(),
                     message,
-                    "write the whole path, or start it with `~/`",
+                    "use an absolute path, or start it with `~/`",
                 );
                 return None;
             }
@@ -283,7 +283,7 @@ fn path(
     Some(expanded)
 }
 
-/// Reads a folder of an agent.
+/// Reads an agent's folder.
 fn agent_folder(
     agent: &mut Object<'_, '_, '_>,
     key: &'static str,
@@ -297,21 +297,21 @@ fn agent_folder(
     })
 }
 
-/// Checks the folder of an agent in the user's home, which may be written with `~/` before it.
+/// Checks an agent's folder in the user's home; a leading `~/` is allowed.
 fn home_path(text: &str) -> Result<Option<String>, &'static str> {
     let text = text.strip_prefix("~/").unwrap_or(text).trim_end_matches('/');
     let path = RelPath::new(text).map_err(|_| "which is not a path inside the home folder")?;
     Ok(Some(path.to_string()))
 }
 
-/// Checks the folder of an agent: a folder of the project that is neither git's nor csk's own. The folder of
-/// the skills itself means that the agent needs no entries.
+/// Checks an agent's project folder, which must not belong to git or csk. `.agents/skills` itself means that the agent
+/// needs no entries.
 fn adapter_path(text: &str) -> Result<Option<String>, &'static str> {
     let path = RelPath::new(text.trim_end_matches('/'))
         .map_err(|_| "which is not a path inside a project")?;
     match path.parts().next() {
         _ if path.as_str() == SKILLS => Ok(None),
-        Some(".git" | ".agents") => Err("which belongs to git or to csk itself"),
+        Some(".git" | ".agents") => Err("which is reserved for git or csk"),
         _ => Ok(Some(path.to_string())),
     }
 }
@@ -347,7 +347,8 @@ fn pattern(object: &mut Object<'_, '_, '_>) -> Option<String> {
             .unwrap_or_default()
             .trim_start_matches("error: ")
             .to_owned();
-        let message = format!("`worktree_alias_pattern` is not a regular expression: {reason}");
+        let message =
+            format!("`worktree_alias_pattern` is not a valid regular expression: {reason}");
         object.problem(Code::BadValue, text.range, message);
         return None;
     }
@@ -362,7 +363,7 @@ fn project(
 ) -> Option<(Identifier, ProjectEntry)> {
     let key = Identifier::new(alias.value.as_str())
         .map_err(|error| {
-            let message = format!("`{}` is not an alias: {error}", alias.value);
+            let message = format!("`{}` is not a valid alias: {error}", alias.value);
             entry.problem(Code::BadIdentifier, alias.range.clone(), message);
         })
         .ok();
@@ -380,7 +381,7 @@ fn project(
     Some((key, entry))
 }
 
-/// Reads a list of agents and reports the ones that nobody knows.
+/// Reads a list of agent ids and reports unknown ones.
 pub(crate) fn agent_ids(
     object: &mut Object<'_, '_, '_>,
     key: &'static str,
@@ -392,7 +393,7 @@ pub(crate) fn agent_ids(
             ids.push(text.value);
             continue;
         }
-        let message = format!("`{key}` names the agent `{}`, which is not known", text.value);
+        let message = format!("unknown agent `{}` in `{key}`", text.value);
         let hint = match agents.nearest(&text.value) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "add it under `agents` in config.json".to_owned(),
@@ -478,7 +479,7 @@ mod tests {
                 "worktree_alias_pattern": "(", "projects": {"../x": {"path": "p"}}}"#,
         );
         assert_eq!(config, None);
-        // A root that cannot be used ends the reading; everything before it is told.
+        // An unusable root stops parsing; earlier problems are still reported.
         assert_eq!(
             problems[0],
             "bad-path: `skills_root` is `skills`, which is not an absolute path"

@@ -1,4 +1,4 @@
-//! The config for everybody on a machine, and the user's over it.
+//! The system-wide config, and the user's config on top of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use skill_fs::AbsPath;
 use crate::Config;
 use crate::config::file::fields;
 
-/// The keys that a system's config can lock.
+/// The keys that the system config can enforce.
 pub const LOCKABLE: [&str; 9] = [
     "skills_root",
     "preferred_locale",
@@ -24,10 +24,10 @@ pub const LOCKABLE: [&str; 9] = [
     "agents",
 ];
 
-/// What the system's config says, for everybody on the machine.
+/// The system config, which applies to every user of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemConfig {
-    /// Where it is.
+    /// The path of the file.
     pub file: String,
     config: Config,
     /// The keys that it sets.
@@ -35,7 +35,7 @@ pub struct SystemConfig {
 }
 
 impl SystemConfig {
-    /// Reads the file.
+    /// Parses the file.
     pub fn parse(
         file: &str,
         text: &str,
@@ -50,11 +50,9 @@ impl SystemConfig {
                 if LOCKABLE.contains(&text.value.as_str()) {
                     locked.insert(text.value);
                 } else {
-                    let message = format!(
-                        "`locked` names `{}`, which is no key that can be locked",
-                        text.value
-                    );
-                    let hint = format!("expected some of {}", LOCKABLE.join(", "));
+                    let message =
+                        format!("`locked` lists `{}`, which cannot be locked", text.value);
+                    let hint = format!("keys that can be locked: {}", LOCKABLE.join(", "));
                     object.problem_with_hint(Code::BadValue, text.range, message, hint);
                 }
             }
@@ -65,7 +63,7 @@ impl SystemConfig {
         })
     }
 
-    /// Returns a config's text without the keys that are locked. A folder of the skills stays where none is set here.
+    /// Returns a config's text without the locked keys. `skills_root` stays if this config does not set it.
     pub fn without_locked(&self, text: &str) -> String {
         let Ok(Value::Object(mut keys)) = serde_json::from_str(text) else {
             return text.to_owned();
@@ -76,14 +74,15 @@ impl SystemConfig {
         format!("{:#}\n", Value::Object(keys))
     }
 
-    /// Returns true if it sets a key.
+    /// Returns true if this config sets `key`.
     pub fn sets(&self, key: &str) -> bool {
         self.set.contains(key)
     }
 }
 
 impl Config {
-    /// Reads the user's file over the system's: a key that is not set comes from there, and one that is locked there as well. What is about safety can only be tightened.
+    /// Parses the user's config on top of the system config. The system config supplies unset and locked keys. Security
+    /// settings can only be tightened.
     pub fn parse_over(
         file: &str,
         text: &str,
@@ -93,7 +92,7 @@ impl Config {
         read(file, text, |object| {
             object.schema_version(&[1])?;
             let places: BTreeMap<&str, Range<usize>> =
-                LOCKABLE.iter().filter_map(|key| Some((*key, object.place_of(key)?))).collect();
+                LOCKABLE.iter().filter_map(|key| Some((*key, object.key_range(key)?))).collect();
             let base = system.filter(|system| system.sets("skills_root"));
             let mut config = fields(object, home, base.map(|system| &system.config))?;
             let Some(system) = system else { return Some(config) };
@@ -126,7 +125,7 @@ impl Config {
             if wins("allow_local_sources") || is_refused {
                 config.allow_local_sources = from.allow_local_sources;
             }
-            // The strictest of all, locked or not.
+            // The strictest setting wins, locked or not.
             config.audit = config.audit.max(from.audit);
             config.locked = from.locked.clone();
             if is_refused {
@@ -135,26 +134,25 @@ impl Config {
             let is_other = |key: &str| from.locked.contains(key) && differs(key, &own, &config);
             for (key, place) in places.iter().filter(|(key, _)| is_other(key)) {
                 let file = &system.file;
-                let message =
-                    format!("`{key}` is locked by {file}, and what stands here is ignored");
+                let message = format!("`{key}` is enforced by {file}; the value here is ignored");
                 object.problem(Code::LockedKey, place.clone(), message);
             }
             Some(config)
         })
     }
 
-    /// Returns true if the system's config locks a key.
+    /// Returns true if the system config enforces `key`.
     pub fn is_locked(&self, key: &str) -> bool {
         self.locked.contains(key)
     }
 
-    /// Returns true if a key comes before what a project says.
+    /// Returns true if `key` takes precedence over a project's own setting.
     pub fn is_before_projects(&self, key: &str) -> bool {
         self.is_locked(key) || self.from_environment.contains(key)
     }
 }
 
-/// Returns true if two configs say different things under a key that can be locked.
+/// Returns true if two configs differ in a lockable key.
 fn differs(key: &str, one: &Config, other: &Config) -> bool {
     match key {
         "skills_root" => one.skills_root != other.skills_root,

@@ -1,4 +1,4 @@
-//! `Skillfile.lock`: the commit of every skill of a project, and the digest of what it holds.
+//! `Skillfile.lock`: the commit and content digest of every skill of a project.
 
 use std::collections::BTreeMap;
 
@@ -8,37 +8,37 @@ use skill::{Code, Diagnostic, Digest, Identifier, RefKind, RelPath};
 
 use crate::{Commit, Declaration, Reference};
 
-/// The name of the file.
+/// The file name of the lockfile.
 pub const LOCKFILE: &str = "Skillfile.lock";
 
-/// The whole file.
+/// The contents of `Skillfile.lock`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
-    /// By the name of the skill.
+    /// The pinned skills, by name.
     pub skills: BTreeMap<Identifier, Locked>,
 }
 
-/// What is locked of one skill.
+/// The pinned version of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locked {
-    /// The repository.
+    /// The repository under `skills_root`.
     pub source: Identifier,
-    /// Where it was cloned from, if that is declared.
+    /// The URL it was cloned from, if declared.
     pub git: Option<String>,
-    /// The folder of the repository that is the skill; none means the whole.
+    /// The repository folder that holds the skill; `None` means the whole repository.
     pub path: Option<RelPath>,
-    /// What was declared.
+    /// The declared reference.
     pub reference: Reference,
-    /// The commit that it named.
+    /// The commit that the reference pointed to.
     pub commit: Commit,
-    /// The tree of that commit, or of the folder in it.
+    /// The tree of that commit, or of the skill's folder in it.
     pub tree: String,
-    /// The digest of its files.
+    /// The digest of the skill's files.
     pub bundle: Digest,
 }
 
 impl Lockfile {
-    /// Returns what is locked for a declaration; none if something else was declared then.
+    /// Returns the pinned version of `declaration`, or `None` if the declaration has changed since.
     pub fn get(&self, declaration: &Declaration) -> Option<&Locked> {
         self.skills.get(&declaration.name).filter(|locked| {
             locked.source == declaration.source
@@ -48,7 +48,7 @@ impl Lockfile {
         })
     }
 
-    /// Reads the file.
+    /// Parses the file.
     pub fn parse(file: &str, text: &str) -> (Option<Self>, Vec<Diagnostic>) {
         read(file, text, |object| {
             object.schema_version(&[1])?;
@@ -60,7 +60,7 @@ impl Lockfile {
         })
     }
 
-    /// Returns the file: sorted, one value a line, so that two branches merge.
+    /// Serializes the lockfile: sorted, one value a line, so that branches merge cleanly.
     pub fn to_json(&self) -> String {
         let entry = |(name, locked): (&Identifier, &Locked)| {
             let mut value = json!({
@@ -87,7 +87,7 @@ impl Lockfile {
 fn identifier(entry: &mut Object<'_, '_, '_>, name: &Text) -> Option<Identifier> {
     Identifier::new(name.value.as_str())
         .map_err(|error| {
-            let message = format!("`{}` is not the name of a skill: {error}", name.value);
+            let message = format!("`{}` is not a valid skill name: {error}", name.value);
             entry.problem(Code::BadIdentifier, name.range.clone(), message);
         })
         .ok()
@@ -112,10 +112,10 @@ fn locked(entry: &mut Object<'_, '_, '_>) -> Option<Locked> {
         None
     };
     let kind = check(kind, "`tag`, `branch` or `revision`", |text| RefKind::parse(text).is_some());
-    let commit = check(commit, "a whole commit id", is_id);
-    let tree = check(tree, "a whole tree id", is_id);
+    let commit = check(commit, "a full commit id", is_id);
+    let tree = check(tree, "a full tree id", is_id);
     let bundle = check(bundle, "a digest", |text| text.parse::<Digest>().is_ok());
-    let path = match check(path, "a folder of a repository", |text| RelPath::new(text).is_ok()) {
+    let path = match check(path, "a folder in a repository", |text| RelPath::new(text).is_ok()) {
         None if has_path => return None,
         path => path.and_then(|path| RelPath::new(path).ok()),
     };

@@ -1,4 +1,4 @@
-//! Which project a folder belongs to, and what its working copy is called.
+//! Finds the project that a folder belongs to and names its working copy.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -14,24 +14,24 @@ use crate::{DEFAULT_PATTERN, ProjectEntry, SKILLFILE};
 /// Branches that a whole team shares.
 const SHARED: [&str; 6] = ["main", "master", "develop", "development", "dev", "trunk"];
 
-/// A working copy and what it is called.
+/// A working copy and its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
-    /// The logical project.
+    /// The alias of the logical project.
     pub project_alias: String,
-    /// This working copy.
+    /// The alias of this working copy.
     pub checkout_alias: String,
     /// The folder with the Skillfile.
     pub root: AbsPath,
-    /// The branch, unless the head is detached.
+    /// The checked-out branch; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The task id in the branch's name.
+    /// The task id found in the branch name.
     pub task_id: Option<String>,
-    /// Four digits that stand for the path.
+    /// Four hex digits derived from the path.
     pub path_hash: String,
 }
 
-/// Returns the nearest folder at or above `folder` that has a Skillfile.
+/// Returns the nearest folder at or above `folder` that contains a Skillfile.
 pub fn find_root(folder: &AbsPath) -> Option<AbsPath> {
     let mut current = Some(folder.clone());
     while let Some(candidate) = current {
@@ -43,8 +43,10 @@ pub fn find_root(folder: &AbsPath) -> Option<AbsPath> {
     None
 }
 
-/// Names the working copy at `root`. `declared` is the alias of its Skillfile, `entry` what the config says of it. The Skillfile names the project, else
-/// the config, else the folder. On a shared branch the working copy has the name that the config gives it, else that of the project.
+/// Names the working copy at `root`. `declared` is the alias in its Skillfile, `entry` its entry in the config.
+///
+/// The project is named by the Skillfile, else by the config, else after the folder. On a shared branch the working
+/// copy uses its alias in the config, else the project's.
 pub fn checkout(
     root: &AbsPath,
     declared: Option<&Identifier>,
@@ -68,7 +70,7 @@ pub fn checkout(
     Checkout { project_alias, checkout_alias, root: root.clone(), branch, task_id, path_hash }
 }
 
-/// Returns the alias of a working copy on a branch of its own: with the task and the path in it.
+/// Returns the alias of a working copy on a non-shared branch, built from the task id and the path hash.
 fn alias(project: &str, task: Option<&str>, path_hash: &str) -> String {
     match task {
         Some(task) => format!("{project}-{}-{path_hash}", clean(task)),
@@ -76,7 +78,7 @@ fn alias(project: &str, task: Option<&str>, path_hash: &str) -> String {
     }
 }
 
-/// Finds the task id in a branch's name: the first group of the pattern, or all it matches.
+/// Finds the task id in a branch name: the first group of the pattern, or the whole match.
 fn task_id(branch: &str, pattern: &str) -> Option<String> {
     let pattern = regex::RegexBuilder::new(pattern).case_insensitive(true).build().ok()?;
     let found = pattern.captures(branch)?;
@@ -89,7 +91,7 @@ fn path_hash(root: &AbsPath) -> String {
     digest.iter().take(2).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns `text` as an alias may be written.
+/// Converts `text` to a valid alias.
 fn clean(text: &str) -> String {
     let keep = |c: char| {
         if c.is_ascii_alphanumeric() || "._-".contains(c) { c.to_ascii_lowercase() } else { '-' }

@@ -1,4 +1,4 @@
-//! `Skillfile.json`: the skills of a project.
+//! `Skillfile.json`: the skills that a project declares.
 
 use std::collections::BTreeMap;
 
@@ -9,48 +9,48 @@ use skill::{Code, Diagnostic, Identifier, RefKind, RelPath};
 use crate::config::agents::Agents;
 use crate::config::file::agent_ids;
 
-/// The name of the file.
+/// The file name of the Skillfile.
 pub const SKILLFILE: &str = "Skillfile.json";
 
-/// The whole file.
+/// The contents of `Skillfile.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skillfile {
-    /// The logical project.
+    /// The alias of the logical project.
     pub project_alias: Option<Identifier>,
-    /// The agents; empty means those of the config.
+    /// The agents; if empty, the config decides.
     pub agents: Vec<String>,
-    /// The locale; absent means that of the config.
+    /// The locale; if absent, the config decides.
     pub locale: Option<String>,
-    /// The skills, in the order of the file.
+    /// The skills, in file order.
     pub skills: Vec<Declaration>,
 }
 
-/// One skill that a project wants.
+/// One skill declared by a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
     /// The name it is installed under.
     pub name: Identifier,
     /// The repository under `skills_root`.
     pub source: Identifier,
-    /// Where to clone it from when it is missing.
+    /// The URL to clone from if the repository is missing.
     pub git: Option<String>,
-    /// The folder of the repository that is the skill; none means the whole.
+    /// The repository folder that holds the skill; `None` means the whole repository.
     pub path: Option<RelPath>,
-    /// What of it.
+    /// The tag, branch or commit to install.
     pub reference: Reference,
 }
 
 /// A tag, branch or commit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference {
-    /// Which of the three.
+    /// Tag, branch or revision.
     pub kind: RefKind,
-    /// Its name, or the commit.
+    /// The name of the tag or branch, or the commit id.
     pub name: String,
 }
 
 impl Skillfile {
-    /// Reads the file.
+    /// Parses the file.
     pub fn parse(file: &str, text: &str, agents: &Agents) -> (Option<Self>, Vec<Diagnostic>) {
         read(file, text, |object| {
             object.schema_version(&[1])?;
@@ -61,24 +61,24 @@ impl Skillfile {
             let agents = agent_ids(object, "agents", agents);
             let mut skills: Vec<Declaration> = Vec::new();
             let declared = object.required_objects("skills", |skill| {
-                let place = skill.place();
+                let place = skill.opening_brace();
                 declaration(skill).map(|declaration| (declaration, place))
             });
             let mut known: BTreeMap<String, Identifier> = BTreeMap::new();
             for (declaration, place) in declared {
-                // macOS and Windows keep both in one folder.
+                // macOS and Windows would put both in the same folder.
                 let folded = declaration.name.as_str().to_ascii_lowercase();
                 if let Some(other) = known.insert(folded, declaration.name.clone()) {
                     let name = &declaration.name;
                     let message = match other == *name {
-                        true => format!("the skill `{name}` is declared twice"),
-                        false => format!("the skills `{other}` and `{name}` differ only in case"),
+                        true => format!("duplicate skill `{name}`"),
+                        false => format!("skills `{other}` and `{name}` differ only in case"),
                     };
                     object.problem_with_hint(
                         Code::DuplicateName,
                         place,
                         message,
-                        "keep one of the declarations",
+                        "remove one of the declarations",
                     );
                 } else {
                     skills.push(declaration);
@@ -93,7 +93,7 @@ impl Skillfile {
         Self::empty(&[])
     }
 
-    /// Returns the text of a Skillfile without skills, for these agents.
+    /// Returns a Skillfile without skills for these agents.
     pub fn empty(agents: &[&str]) -> String {
         format!("{:#}\n", json!({ "schema_version": 1, "agents": agents, "skills": [] }))
     }
@@ -109,27 +109,25 @@ fn declaration(skill: &mut Object<'_, '_, '_>) -> Option<Declaration> {
             .into_iter()
             .filter_map(|(key, kind)| Some((kind, skill.text(key)?.value)))
             .collect();
-    let place = skill.place();
+    let place = skill.opening_brace();
     let shown = name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
     let reference = match given.as_slice() {
         [(kind, name)] if is_ref_name(name) => Some(Reference { kind: *kind, name: name.clone() }),
         [(kind, name)] => {
-            let message = format!(
-                "the {} of the skill{shown} is `{name}`, which no git reference can be",
-                kind.as_str()
-            );
+            let message = format!("skill{shown} has an invalid {}: `{name}`", kind.as_str());
             skill.problem(Code::BadReference, place, message);
             None
         }
         [] => {
-            let message = format!("the skill{shown} has no reference");
-            let hint = "add exactly one of `tag`, `branch` and `revision`";
+            let message = format!("skill{shown} has no `tag`, `branch` or `revision`");
+            let hint = "add exactly one of `tag`, `branch` or `revision`";
             skill.problem_with_hint(Code::BadReference, place, message, hint);
             None
         }
         [..] => {
-            let message = format!("the skill{shown} has more than one reference");
-            let hint = "keep exactly one of `tag`, `branch` and `revision`";
+            let message =
+                format!("skill{shown} has more than one of `tag`, `branch` and `revision`");
+            let hint = "keep exactly one of `tag`, `branch` or `revision`";
             skill.problem_with_hint(Code::BadReference, place, message, hint);
             None
         }
@@ -144,8 +142,11 @@ fn declaration(skill: &mut Object<'_, '_, '_>) -> Option<Declaration> {
     })
 }
 
-/// Reads the folder of the repository that a skill is.
-#[expect(clippy::option_option, reason = "none is an error, none inside is a whole repository")]
+/// Reads the repository folder that holds the skill.
+#[expect(
+    clippy::option_option,
+    reason = "the outer `None` is an error, the inner one means the whole repository"
+)]
 fn folder(skill: &mut Object<'_, '_, '_>) -> Option<Option<RelPath>> {
     let Some(text) = skill.text("path").filter(|text| !text.value.is_empty()) else {
         return Some(None);
@@ -153,15 +154,16 @@ fn folder(skill: &mut Object<'_, '_, '_>) -> Option<Option<RelPath>> {
     match RelPath::new(text.value.trim_end_matches('/')) {
         Ok(path) => Some(Some(path)),
         Err(error) => {
-            let message = format!("`path` is `{}`, which is no folder: {error}", text.value);
-            let hint = "expected the path of a folder in the repository, like `skills/pdf`";
+            let message =
+                format!("`path` is `{}`, which is not a valid folder: {error}", text.value);
+            let hint = "use the path of a folder in the repository, such as `skills/pdf`";
             skill.problem_with_hint(Code::BadPath, text.range, message, hint);
             None
         }
     }
 }
 
-/// Returns true for names that can be a git reference and never an option or a path out of `refs/`.
+/// Returns true if `name` can be a git reference: never an option, never a path out of `refs/`.
 pub fn is_ref_name(name: &str) -> bool {
     let has_bad =
         name.contains(|c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c));
@@ -224,12 +226,12 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "2 bad-reference: the skill `a` has no reference",
-                "3 bad-reference: the skill `b` has more than one reference",
+                "2 bad-reference: skill `a` has no `tag`, `branch` or `revision`",
+                "3 bad-reference: skill `b` has more than one of `tag`, `branch` and `revision`",
                 "4 bad-identifier: `skills[2].name` is `../c`, which is not an identifier: it starts with '.'; expected an ASCII letter or digit",
-                "5 bad-reference: the tag of the skill `d` is `--upload-pack=x`, which no git reference can be",
-                "7 duplicate-name: the skill `e` is declared twice",
-                "8 bad-path: `path` is `../x`, which is no folder: the path `../x` leads out through `..`",
+                "5 bad-reference: skill `d` has an invalid tag: `--upload-pack=x`",
+                "7 duplicate-name: duplicate skill `e`",
+                "8 bad-path: `path` is `../x`, which is not a valid folder: the path `../x` contains `..`",
             ]
         );
     }

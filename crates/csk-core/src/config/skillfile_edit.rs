@@ -1,4 +1,4 @@
-//! Edits a Skillfile in place: what is not asked to change stays as the user wrote it, to the byte.
+//! Edits a Skillfile in place: everything else stays byte for byte as the user wrote it.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
@@ -6,8 +6,8 @@ use skill::Identifier;
 
 use crate::Declaration;
 
-/// Returns the file with `declaration` in it, in the place of an older one of that name or at the end. None if
-/// it is not a Skillfile.
+/// Returns the file with `declaration` added at the end, or replacing the declaration of that name. Returns `None` if
+/// `text` is not a Skillfile.
 pub fn set_skill(text: &str, declaration: &Declaration) -> Option<String> {
     let root = parse(text)?;
     let skills = skills(&root)?;
@@ -31,14 +31,14 @@ pub fn set_skill(text: &str, declaration: &Declaration) -> Option<String> {
     Some(root.to_string())
 }
 
-/// Adds a declaration at the end, on one line where the one before it is.
+/// Adds a declaration at the end, on one line if the previous one is on one line.
 fn append(
     root: &CstRootNode,
     skills: &CstArray,
     fields: &[(&'static str, Option<String>)],
 ) -> String {
-    // The line is put in the place of a text that no file holds.
-    const PLACE: &str = "csk\u{1}declaration";
+    // Added as a placeholder that no file contains, then replaced by the one-line object.
+    const PLACEHOLDER: &str = "csk\u{1}declaration";
     let given = fields.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
     let last = skills.elements().pop().map(|element| element.to_string());
     if last.is_none_or(|last| last.contains('\n')) {
@@ -47,14 +47,14 @@ fn append(
         skills.append(CstInputValue::Object(object.collect()));
         return root.to_string();
     }
-    skills.append(CstInputValue::String(PLACE.to_owned()));
+    skills.append(CstInputValue::String(PLACEHOLDER.to_owned()));
     let pairs: Vec<String> =
         given.map(|(key, value)| format!("\"{key}\": {}", serde_json::json!(value))).collect();
-    let place = serde_json::json!(PLACE).to_string();
-    root.to_string().replacen(&place, &format!("{{ {} }}", pairs.join(", ")), 1)
+    let placeholder = serde_json::json!(PLACEHOLDER).to_string();
+    root.to_string().replacen(&placeholder, &format!("{{ {} }}", pairs.join(", ")), 1)
 }
 
-/// Puts the new reference where the old one stands, whatever its kind.
+/// Puts the new reference where the old one was, whatever its kind.
 fn replace_reference(object: &CstObject, declaration: &Declaration) {
     let key = declaration.reference.kind.as_str();
     let mut other = ["tag", "branch", "revision"].into_iter().filter(|other| *other != key);
@@ -65,7 +65,7 @@ fn replace_reference(object: &CstObject, declaration: &Declaration) {
     }
 }
 
-/// Returns the file without the skill `name`; none if it is not there.
+/// Returns the file without the skill `name`, or `None` if it is not declared.
 pub fn remove_skill(text: &str, name: &Identifier) -> Option<String> {
     let root = parse(text)?;
     find(&skills(&root)?, name)?.remove();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_changes() {
+    fn only_the_requested_declaration_changes() {
         let text = "{\n    \"skills\": [\n        {\"name\":\"a\",   \"tag\": \"v1\"},\n        { \"tag\": \"v1\", \"name\": \"b\", \"note\": 1 }\n    ],\n    \"schema_version\": 1\n}\n";
         let added = set_skill(text, &declaration("c", RefKind::Tag, "v3")).unwrap();
         assert!(added.starts_with(&text[..text.find("v1\", \"name\": \"b\"").unwrap()]), "{added}");
@@ -131,11 +131,11 @@ mod tests {
             "{moved}"
         );
         let same = set_skill(text, &declaration("a", RefKind::Tag, "v1")).unwrap();
-        assert_eq!(same, text, "what is declared already is not touched");
+        assert_eq!(same, text, "an unchanged declaration is not rewritten");
     }
 
     #[test]
-    fn any_file_that_is_a_skillfile_can_be_edited() {
+    fn any_valid_skillfile_can_be_edited() {
         for text in [
             "{\"schema_version\": 1, \"skills\": []}",
             "{\r\n\t\"schema_version\": 1,\r\n\t\"skills\": []\r\n}\r\n",

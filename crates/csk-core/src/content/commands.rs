@@ -1,5 +1,4 @@
-//! What of a snapshot are commands: the manifest, the files that go into the runtime store, and the file of
-//! each command in it.
+//! The commands of a skill: its manifest, the files that go into the command store, and the file of each command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +11,20 @@ use crate::content::snapshot::{
     Content, File, FileKind, Snapshot, check_names, is_there, stray_link,
 };
 
-/// For which system commands are installed.
+/// The platform that commands are installed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
-    /// Linux and macOS: `unix_path`, links as shims.
+    /// Linux and macOS: uses `unix_path`; shims are symlinks.
     Unix,
-    /// Windows: `win_path`, `.cmd` files as shims.
+    /// Windows: uses `win_path`; shims are `.cmd` files.
     Windows,
 }
 
 impl Platform {
-    /// The system that this program was built for.
+    /// The platform that this program was built for.
     pub const HERE: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
 
-    /// Returns the name of a command's shim.
+    /// Returns the file name of a command's shim.
     pub fn shim_name(self, command: &Identifier) -> String {
         match self {
             Self::Unix => command.to_string(),
@@ -33,7 +32,7 @@ impl Platform {
         }
     }
 
-    /// Returns the text of a shim that is a file, not a link.
+    /// Returns the text of the shim, or `None` if shims are symlinks on this platform.
     pub fn shim_text(self, target: &str) -> Option<String> {
         match self {
             Self::Unix => None,
@@ -42,50 +41,50 @@ impl Platform {
     }
 }
 
-/// Why the commands of a skill cannot be installed.
+/// Why a skill's commands cannot be installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuntimeError {
-    /// The manifest is wrong.
-    #[error("{file} cannot be used: {}", .problems.join("; "))]
+    /// The manifest is invalid.
+    #[error("{file} is invalid: {}", .problems.join("; "))]
     Manifest {
-        /// Its file.
+        /// The name of the manifest file.
         file: String,
         /// Every problem, with its line and column.
         problems: Vec<String>,
-        /// What to do about the first.
+        /// How to fix the first problem.
         hint: Option<String>,
     },
-    /// A command has no file for this system.
-    #[error("the command `{command}` has no `{key}`, which this system needs")]
+    /// A command has no file for this platform.
+    #[error("command `{command}` has no `{key}`, which is required on this platform")]
     Platform {
-        /// Which.
+        /// The command.
         command: Identifier,
-        /// What is missing.
+        /// The missing key.
         key: &'static str,
     },
-    /// A name is one that no skill may have.
+    /// A file name is not allowed in a skill.
     #[error(transparent)]
     Name(#[from] FileNameError),
-    /// A link of the runtime leads to something that is not part of it.
-    #[error("the link {link} -> {target} leads out of the runtime roots")]
+    /// A symlink points outside the runtime roots.
+    #[error("symlink {link} -> {target} points outside the runtime roots")]
     Link {
-        /// The link.
+        /// The symlink.
         link: String,
-        /// Where it points.
+        /// Its target.
         target: String,
     },
 }
 
-/// The files of a skill's commands, as they stand in the runtime store.
+/// A skill's command files, as laid out in the command store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runtime {
-    /// All files, sorted.
+    /// All files, sorted by path.
     pub files: Vec<File>,
-    /// The commands that the skill brings, each with its file.
+    /// The file of each command that the skill provides.
     pub commands: BTreeMap<Identifier, RelPath>,
 }
 
-/// Reads the manifest of a skill, and what to tell of it. A skill without one has no commands.
+/// Reads the manifest of a skill and returns it with any warnings. A skill without a manifest has no commands.
 pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), RuntimeError> {
     let tree = |path: &str| snapshot.entry(path);
     let told = |file: &str, problems: &[Diagnostic], severity: Severity| -> Vec<String> {
@@ -97,7 +96,7 @@ pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), 
         let text = file.text().filter(|_| file.kind != FileKind::Link);
         text.map(Some).ok_or_else(|| RuntimeError::Manifest {
             file: name.to_owned(),
-            problems: vec!["it is not a text file, or too large".to_owned()],
+            problems: vec!["not a text file, or too large".to_owned()],
             hint: None,
         })
     };
@@ -132,7 +131,7 @@ fn shown(file: &str, problem: &Diagnostic) -> String {
     format!("{file}{place}{}", problem.message)
 }
 
-/// Returns what goes into the runtime store; none if the skill brings no command.
+/// Returns the files for the command store, or `None` if the skill provides no commands.
 pub fn runtime(
     snapshot: &Snapshot,
     manifest: &Manifest,
@@ -142,14 +141,14 @@ pub fn runtime(
     for command in &manifest.commands {
         match script(command, platform) {
             Ok(path) => commands.extend(path.map(|path| (command.name.clone(), path.clone()))),
-            // It was written for another tool as well: what is for another system is left out.
+            // A legacy manifest was written for another tool, too: commands for other platforms are skipped.
             Err(_) if manifest.is_legacy => {}
             Err(error) => return Err(error),
         }
     }
     let mut files: Vec<File>;
     if manifest.runtime_roots.is_empty() {
-        // Each command is one file of its own.
+        // Without runtime roots, each command is a single file.
         files = Vec::new();
         for (name, path) in &mut commands {
             let Some(found) = snapshot.file(path.as_str()) else { continue };
@@ -180,8 +179,8 @@ pub fn runtime(
     Ok(Some(Runtime { files, commands }).filter(|runtime| !runtime.files.is_empty()))
 }
 
-/// Returns a file in the place of each folder in which Python would leave its caches. Read-only folders keep
-/// everybody out but root; a file keeps root out as well, and Python goes on without a cache.
+/// Returns a file for each folder path at which Python would create a bytecode cache. Read-only folders stop every user
+/// but root; a file in the way stops root as well, and Python runs without a cache.
 fn python_caches(files: &[File]) -> Vec<File> {
     let folders: BTreeSet<&str> = files
         .iter()
@@ -203,7 +202,7 @@ fn python_caches(files: &[File]) -> Vec<File> {
         .collect()
 }
 
-/// Returns the file of a command that the skill brings.
+/// Returns the script of a command, or `None` for a system command.
 fn script(command: &Command, platform: Platform) -> Result<Option<&RelPath>, RuntimeError> {
     let CommandKind::Script { unix, windows } = &command.kind else { return Ok(None) };
     let (path, key) = match platform {
@@ -247,19 +246,19 @@ mod tests {
     }
 
     #[test]
-    fn a_command_without_a_file_for_the_system_fails() {
+    fn command_without_a_file_for_the_platform_fails() {
         let text = MANIFEST.replace(r#""unix_path": "scripts/mr", "#, "");
         let snapshot = snapshot(&[("scripts/gmr.cmd", ""), ("csk-skill.json", &text)]);
         let (found, _) = manifest(&snapshot).unwrap();
         let error = runtime(&snapshot, &found.unwrap(), Platform::Unix).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the command `mr` has no `unix_path`, which this system needs"
+            "command `mr` has no `unix_path`, which is required on this platform"
         );
     }
 
     #[test]
-    fn python_finds_no_place_for_its_caches() {
+    fn python_cannot_create_bytecode_caches() {
         let files = [("scripts/mr", ""), ("scripts/a.py", ""), ("scripts/lib/b.py", "")];
         let more = [("scripts/own/c.py", ""), ("scripts/own/__pycache__/c.pyc", "")];
         let text = MANIFEST.replace(r#", "win_path": "scripts/gmr.cmd""#, "");

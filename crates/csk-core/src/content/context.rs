@@ -1,4 +1,4 @@
-//! What of a snapshot goes into a project: instructions and material, no development files.
+//! Selects the files of a snapshot that go into a project: instructions and assets, no development files.
 
 mod follow;
 mod mentions;
@@ -20,14 +20,14 @@ use crate::content::snapshot::{File, FileKind, Snapshot, check_names, stray_link
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
     /// There is no SKILL.md.
-    #[error("there is no SKILL.md in the snapshot{}", others(.0))]
+    #[error("no SKILL.md found{}", others(.0))]
     NoSkillFile(Vec<String>),
-    /// A name is one that no skill may have.
+    /// A file name is not allowed in a skill.
     #[error(transparent)]
     Name(#[from] FileNameError),
 }
 
-/// Returns the folders of a snapshot that are skills.
+/// Returns the folders of a snapshot that contain a skill.
 fn skills_below(snapshot: &Snapshot) -> Vec<String> {
     let folder = |file: &File| {
         let (folder, name) = file.path.as_str().rsplit_once('/')?;
@@ -39,7 +39,7 @@ fn skills_below(snapshot: &Snapshot) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Says which folders are skills.
+/// Lists folders that contain a skill, for the error message.
 fn others(folders: &[String]) -> String {
     const SHOWN: usize = 12;
     if folders.is_empty() {
@@ -48,32 +48,33 @@ fn others(folders: &[String]) -> String {
     let more = folders.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let shown: Vec<&str> = folders.iter().take(SHOWN).map(String::as_str).collect();
-    format!("; these folders of it are skills: {}{more}", shown.join(", "))
+    format!("; these folders contain a skill: {}{more}", shown.join(", "))
 }
 
-/// What a snapshot is.
+/// What a snapshot contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A whole repository: only the folders that skills are known to have are installed.
+    /// A whole repository: only the standard skill folders are installed.
     Repository,
-    /// A folder of a repository, or an artifact: it is installed whole.
+    /// A folder of a repository, or an artifact: installed as a whole.
     Folder,
 }
 
-/// What of a snapshot is installed into a project.
+/// The part of a snapshot that is installed into a project.
 #[derive(Debug)]
 pub struct Context {
     /// The files, sorted by path.
     pub files: Vec<File>,
-    /// What the skill's text refers to and does not find, one sentence each.
+    /// Broken or uninstalled references in the skill's text, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Which rules say what is installed. A marker of other rules is no edit: the skill is installed anew.
+/// The version of the selection rules. An install made with other rules is not treated as edited; it is reinstalled.
 pub(crate) const CONTEXT_RULES: u64 = 3;
 
-/// Returns what is installed into a project. Runtime roots and the files of declared commands belong to the command store. What included Markdown
-/// refers to comes along, whatever its name, and so does what a link leads to.
+/// Returns the files to install into a project. Runtime roots and the files of declared commands go into the command
+/// store instead. Files that installed Markdown refers to are included whatever their name, and so are the targets of
+/// symlinks.
 pub fn context(
     snapshot: &Snapshot,
     manifest: Option<&Manifest>,
@@ -101,11 +102,11 @@ pub fn context(
     Ok(Context { files, warnings })
 }
 
-/// Returns the files of a snapshot that an install lists, whatever rules chose them.
+/// Returns the files of a snapshot that an install marker lists, regardless of the rules that selected them.
 pub(crate) fn listed_context(snapshot: &Snapshot, names: &[String]) -> Vec<File> {
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let is_plain = |name| snapshot.file(name).is_some_and(|file| file.kind != FileKind::Link);
-    // SKILL.md may be the fallback, renamed.
+    // SKILL.md may be the fallback file, renamed.
     let is_renamed = !is_plain(SKILL_FILE);
     let is_listed = |file: &&File| {
         let name = file.path.as_str();
@@ -115,16 +116,17 @@ pub(crate) fn listed_context(snapshot: &Snapshot, names: &[String]) -> Vec<File>
     if is_renamed { with_skill_file(files) } else { files }
 }
 
-/// Gives the skill's file the name of the standard, which every agent looks for.
+/// Renames the fallback file to the standard name that every agent looks for.
 fn with_skill_file(mut files: Vec<File>) -> Vec<File> {
     for file in files.iter_mut().filter(|file| file.path.as_str() == SKILL_FILE_FALLBACK) {
-        file.path = RelPath::new(SKILL_FILE).expect("it is a plain name");
+        file.path = RelPath::new(SKILL_FILE).expect("SKILL.md is a plain name");
     }
     files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     files
 }
 
-/// Removes the links that lead to nothing of the files, and those that lead to such links. Returns them.
+/// Removes and returns symlinks whose target is not among the files, repeatedly, so that symlinks to removed symlinks
+/// go too.
 fn drop_stray_links(files: &mut Vec<File>) -> Vec<File> {
     let mut dropped = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! Renders a skill in one locale: its description, its triggers, what it says to Codex. Nothing else
-//! of its files changes.
+//! Renders a skill in one locale: its description, triggers and Codex interface texts. Nothing else in its files
+//! changes.
 
 use std::collections::BTreeMap;
 
@@ -11,41 +11,41 @@ use crate::content::snapshot::{Content, File, Snapshot};
 const METADATA: &str = "locales/metadata.json";
 const TRIGGERS: &str = ".skill_triggers";
 
-/// What became of the context.
+/// The result of rendering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rendered {
-    /// It was rendered, or there was nothing to render.
+    /// The files were rendered, or there was nothing to render.
     Done,
-    /// The locale is not there; the source text was kept.
+    /// The locale is not available; the source text was kept.
     Kept {
-        /// The locales that are.
+        /// The available locales.
         available: Vec<String>,
     },
 }
 
-/// Why a skill's localisation cannot be used.
+/// Why a skill's localization cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocaleError {
-    /// The metadata is not what it should be.
+    /// The metadata is malformed.
     #[error("{METADATA} is malformed: {0}")]
     Malformed(String),
-    /// No locale has both its metadata and its triggers.
-    #[error("no locale is declared both in {METADATA} and in {TRIGGERS}/")]
+    /// No locale has both metadata and triggers.
+    #[error("no locale is in both {METADATA} and {TRIGGERS}/")]
     NoneConsistent,
 }
 
-/// Renders `context`, which was taken from `snapshot`, in `locale`.
+/// Renders `context`, which was selected from `snapshot`, in `locale`.
 pub fn render(
     context: &mut [File],
     snapshot: &Snapshot,
     locale: Option<&str>,
 ) -> Result<Rendered, LocaleError> {
     let Some(metadata) = snapshot.file(METADATA) else { return Ok(Rendered::Done) };
-    // Without triggers there is nothing that a locale would be chosen by.
+    // Without triggers, no locale is available.
     if snapshot.entry(TRIGGERS) != Some(TreeEntry::Folder) {
         return Ok(Rendered::Done);
     }
-    // Without a locale to choose, nothing of it is needed.
+    // Without a requested locale, the metadata is not read at all.
     let Some(locale) = locale else { return Ok(Rendered::Done) };
     let locales = read_metadata(metadata)?;
     let has_triggers = |name: &str| snapshot.file(&format!("{TRIGGERS}/{name}.md")).is_some();
@@ -80,7 +80,7 @@ type Texts = BTreeMap<String, String>;
 
 fn read_metadata(file: &File) -> Result<BTreeMap<String, Texts>, LocaleError> {
     let malformed = |what: &str| LocaleError::Malformed(what.to_owned());
-    let text = file.text().ok_or_else(|| malformed("it is not text"))?;
+    let text = file.text().ok_or_else(|| malformed("not a text file"))?;
     let value: Value =
         serde_json::from_str(&text).map_err(|error| LocaleError::Malformed(error.to_string()))?;
     let locales =
@@ -94,7 +94,7 @@ fn read_metadata(file: &File) -> Result<BTreeMap<String, Texts>, LocaleError> {
         for (key, text) in texts {
             let text = text
                 .as_str()
-                .ok_or_else(|| malformed(&format!("`locales.{name}.{key}` is not text")))?;
+                .ok_or_else(|| malformed(&format!("`locales.{name}.{key}` is not a string")))?;
             known.insert(key.clone(), text.to_owned());
         }
         read.insert(name.clone(), known);
@@ -114,14 +114,15 @@ fn skill_file(text: &str, texts: &Texts, triggers: &[String]) -> String {
     text
 }
 
-/// Sets a key of the frontmatter, or adds it at the end where the source has none.
+/// Sets a frontmatter key, or adds it at the end if it is missing.
 fn set_or_add(text: &str, key: &str, value: &Value) -> String {
     set_frontmatter(text, key, value)
         .or_else(|| add_frontmatter(text, key, value))
         .unwrap_or_else(|| text.to_owned())
 }
 
-/// Replaces the three texts of `interface`, if the file has them all and the locale too. An empty one stays as the source has it.
+/// Replaces the three texts of `interface` if both the file and the locale have all of them. An empty one keeps the
+/// source text.
 fn codex_file(text: &str, texts: &Texts) -> String {
     let mut changed = text.to_owned();
     for key in ["display_name", "short_description", "default_prompt"] {
@@ -136,7 +137,7 @@ fn codex_file(text: &str, texts: &Texts) -> String {
     changed
 }
 
-/// Returns true for a text that says nothing, which never replaces one.
+/// Returns true for a blank text, which never replaces the source.
 fn is_empty(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_source_lacks_is_added_and_nothing_empty_replaces_a_text() {
+    fn missing_keys_are_added_and_blank_texts_replace_nothing() {
         let bare = "---\nname: a\n---\nBody\n";
         let texts =
             |description: &str| Texts::from([("description".to_owned(), description.to_owned())]);
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locale_that_is_not_there_keeps_the_source() {
+    fn an_unavailable_locale_keeps_the_source() {
         for (triggers, locale) in
             [(&["ru"][..], Some("de")), (&["ru"], Some("en")), (&["ru"], None)]
         {
@@ -251,11 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn localisation_that_fits_nowhere_fails() {
+    fn inconsistent_localization_fails() {
         assert_eq!(rendered(RU, &["de"], Some("ru")).0, Err(LocaleError::NoneConsistent));
-        // Without triggers at all there is nothing to render.
+        // Without any triggers, there is nothing to render.
         assert_eq!(rendered(RU, &[], Some("ru")), (Ok(Rendered::Done), rendered(RU, &[], None).1));
-        // The project chooses no locale.
+        // The project does not choose a locale.
         assert_eq!(rendered(RU, &["de"], None).0, Ok(Rendered::Done));
         assert_eq!(rendered("{", &["de"], None).0, Ok(Rendered::Done));
         for metadata in

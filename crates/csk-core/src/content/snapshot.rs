@@ -11,10 +11,10 @@ use skill::{
 use crate::SourceError;
 use crate::git::object::Large;
 
-/// A commit's files, sorted by path, links checked.
+/// A commit's files, sorted by path, with checked symlinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The id of the commit's tree: the same id means the same files.
+    /// The id of the commit's tree; the same id means the same files.
     pub tree: String,
     files: Vec<File>,
 }
@@ -22,15 +22,15 @@ pub struct Snapshot {
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Where it is.
+    /// The path of the file.
     pub path: RelPath,
-    /// What it is.
+    /// Plain, executable or symlink.
     pub kind: FileKind,
-    /// What it holds; for a link, where it points.
+    /// The content; for a symlink, its target.
     pub content: Content,
 }
 
-/// What a file is.
+/// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A plain file.
@@ -41,12 +41,12 @@ pub enum FileKind {
     Link,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// The bytes.
+    /// All bytes, in memory.
     Memory(Arc<[u8]>),
-    /// Too large to hold: it is read piece by piece, each time it is needed.
+    /// Too large for memory: read in chunks each time it is needed.
     Large(Large),
 }
 
@@ -58,7 +58,7 @@ impl Content {
         }
     }
 
-    /// Hands all bytes to `take`.
+    /// Passes all bytes to `take`.
     pub(crate) fn feed(
         &self,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,
@@ -73,7 +73,7 @@ impl Content {
 }
 
 impl Snapshot {
-    /// Sorts the files and checks that every link stays inside and leads to one of them.
+    /// Sorts the files and checks that every symlink resolves to one of them.
     pub fn new(tree: String, mut files: Vec<File>) -> Result<Self, SourceError> {
         files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         if let Some(link) = stray_link(&files) {
@@ -88,12 +88,12 @@ impl Snapshot {
         &self.files
     }
 
-    /// Finds a file.
+    /// Returns the file at `path`.
     pub fn file(&self, path: &str) -> Option<&File> {
         find(&self.files, path)
     }
 
-    /// Returns the file that a link leads to; itself for what is no link, and none for a link to a folder.
+    /// Resolves a symlink to its file. Returns other files unchanged, and `None` for a symlink to a folder.
     pub fn followed<'a>(&'a self, file: &'a File) -> Option<&'a File> {
         match file.kind {
             FileKind::Plain | FileKind::Executable => Some(file),
@@ -101,7 +101,7 @@ impl Snapshot {
         }
     }
 
-    /// Tells what stands at a path.
+    /// Returns the type of the entry at `path`.
     pub fn entry(&self, path: &str) -> Option<TreeEntry> {
         match self.file(path).map(|file| file.kind) {
             Some(FileKind::Plain | FileKind::Executable) => Some(TreeEntry::File),
@@ -110,13 +110,13 @@ impl Snapshot {
         }
     }
 
-    /// Returns the bundle digest: what trust binds to.
+    /// Returns the bundle digest, to which trust decisions are bound.
     pub fn bundle_digest(&self) -> Result<Digest, SourceError> {
         bundle_digest(&self.files)
     }
 }
 
-/// Returns the digest of `files`, modes and links included.
+/// Returns the digest of `files`, including modes and symlinks.
 pub fn bundle_digest(files: &[File]) -> Result<Digest, SourceError> {
     let mut hasher = BundleHasher::default();
     for file in files {
@@ -138,7 +138,7 @@ pub fn bundle_digest(files: &[File]) -> Result<Digest, SourceError> {
 }
 
 impl File {
-    /// Returns the content as text, if it is held and is text.
+    /// Returns the content as text if it is in memory and valid UTF-8.
     pub fn text(&self) -> Option<String> {
         match &self.content {
             Content::Memory(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
@@ -147,7 +147,7 @@ impl File {
     }
 }
 
-/// Returns the content digest of `files`, which are an installed context: a link counts as its file.
+/// Returns the content digest of an installed context; a symlink counts as its target.
 pub fn content_digest(files: &[File]) -> Result<Digest, SourceError> {
     let mut hasher = ContentHasher::default();
     let links = Links::new(files);
@@ -156,7 +156,7 @@ pub fn content_digest(files: &[File]) -> Result<Digest, SourceError> {
             FileKind::Link => links.follow(&file.path).and_then(|path| find(files, &path)),
             FileKind::Plain | FileKind::Executable => Some(file),
         };
-        // A link to a folder brings no bytes of its own.
+        // A symlink to a folder has no content.
         let Some(holder) = holder else { continue };
         hasher.file(&file.path);
         holder.content.feed(|bytes| {
@@ -167,15 +167,15 @@ pub fn content_digest(files: &[File]) -> Result<Digest, SourceError> {
     Ok(hasher.finish())
 }
 
-/// How many links may lead to one another; more is a circle.
+/// More links than this in a row are treated as a cycle.
 const MAX_LINKS: usize = 40;
 
-/// Returns the first link of `files`, which are sorted, that does not lead to one of them.
+/// Returns the first symlink in `files`, which are sorted, whose target is not among them.
 pub(crate) fn stray_link(files: &[File]) -> Option<&File> {
     stray_links(files).next()
 }
 
-/// Returns every link of `files`, which are sorted, that does not lead to one of them.
+/// Returns every symlink in `files`, which are sorted, whose target is not among them.
 pub(crate) fn stray_links(files: &[File]) -> impl Iterator<Item = &File> {
     let links = Links::new(files);
     let leads_astray =
@@ -183,7 +183,8 @@ pub(crate) fn stray_links(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(|file| file.kind == FileKind::Link).filter(leads_astray)
 }
 
-/// Refuses names that no package may have either: an installed skill is read on every system, and by git.
+/// Rejects names that are not allowed in a package either: an installed skill must be readable on every platform, and
+/// by git.
 pub(crate) fn check_names(files: &[File]) -> Result<(), FileNameError> {
     let mut names = FileNames::default();
     for file in files {
@@ -192,7 +193,7 @@ pub(crate) fn check_names(files: &[File]) -> Result<(), FileNameError> {
     names.finish()
 }
 
-/// Returns the files of `files`, which are sorted, that are below a folder.
+/// Returns the files below a folder; `files` must be sorted.
 pub(crate) fn files_below<'a>(files: &'a [File], folder: &str) -> &'a [File] {
     let folder = format!("{folder}/");
     let first = files.partition_point(|file| file.path.as_str() < folder.as_str());
@@ -205,19 +206,19 @@ fn find<'a>(files: &'a [File], path: &str) -> Option<&'a File> {
     files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|at| &files[at])
 }
 
-/// Returns true if there is a file at `path`, or one below it.
+/// Returns true if there is a file at `path` or below it.
 pub(crate) fn is_there(files: &[File], path: &str) -> bool {
     find(files, path).is_some() || !files_below(files, path).is_empty()
 }
 
-/// The links among some files.
+/// The symlinks among some files.
 pub(crate) struct Links<'a>(BTreeMap<&'a str, String>);
 
-/// The way that a path takes through links.
+/// How a path resolves through symlinks.
 pub(crate) struct Trail {
-    /// The links that it passes through, in order.
+    /// The symlinks it passes through, in order.
     pub(crate) links: Vec<String>,
-    /// Where it ends.
+    /// The resolved path.
     pub(crate) end: String,
 }
 
@@ -235,8 +236,8 @@ impl<'a> Links<'a> {
         self.trail(link.as_str()).map(|trail| trail.end)
     }
 
-    /// Follows a path as the kernel would, through every link on the way. `None` if it leads out of the skill, in a
-    /// circle, or nowhere that a path can be.
+    /// Resolves a path as the kernel would, through every symlink on the way. Returns `None` if it points outside the
+    /// skill, loops, or cannot be a path.
     pub(crate) fn trail(&self, path: &str) -> Option<Trail> {
         let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
@@ -297,7 +298,7 @@ mod tests {
             (&[("l", "-> m"), ("m", "-> l")], false),
             (&[("l", "-> l")], false),
             (&[("l", "-> .")], false),
-            // `up` leads to the root, so `..` after it leads out, whatever stands beside it.
+            // `up` resolves to the root, so `..` after it escapes, even if a decoy exists.
             (
                 &[
                     ("d/e/up", "-> ../.."),

@@ -1,9 +1,9 @@
-//! What git knows about a project's folder, answered in this process.
+//! Answers what git would say about a project's folder, without running git.
 //!
-//! A checkout, or an unpacked archive, brings a repository whose configuration names programs. So the git program never
-//! runs in a project: csk finds the repository by its `.git` alone (a folder with `HEAD`, `objects` and `refs` is none),
-//! reads the index and the ignore rules, and takes nothing from the repository's own configuration but two facts that
-//! are no paths and no programs: whether names are matched without case, and how long object ids are.
+//! A checkout, or an unpacked archive, may contain a repository whose configuration names programs to run. So csk never
+//! runs git in a project: it finds the repository by its `.git` entry (a bare folder with `HEAD`, `objects` and `refs`
+//! does not count) and reads the index and the ignore rules itself. From the repository's own configuration it takes
+//! only two values, neither a path nor a program: whether names match case-insensitively, and the length of object ids.
 
 mod files;
 mod ignored;
@@ -17,7 +17,7 @@ use work_tree::WorkTree;
 
 use crate::GitError;
 
-/// Returns those of `paths`, seen from `root`, that git would not ignore; none outside a work tree.
+/// Returns those of `paths`, relative to `root`, that git would not ignore; empty outside a work tree.
 pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<Unignored>, GitError> {
     match WorkTree::around(root)? {
         None => Ok(Vec::new()),
@@ -30,18 +30,18 @@ pub fn work_tree(root: &AbsPath) -> Result<bool, GitError> {
     WorkTree::around(root).map(|tree| tree.is_some())
 }
 
-/// The file of ignore rules that is this machine's alone.
+/// The local ignore file, `.git/info/exclude`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExcludeFile {
     /// There is no repository.
     NoRepository,
-    /// It is here.
+    /// The path of the file.
     File(AbsPath),
-    /// It may not be written: what `.git` leads to does not lead back, so it may be anybody's.
+    /// It must not be written: the gitfile points to a repository that does not point back, which may be anyone's.
     Elsewhere(String),
 }
 
-/// Returns the file of ignore rules that is this machine's alone.
+/// Returns the local ignore file, `.git/info/exclude`.
 pub fn exclude_file(root: &AbsPath) -> Result<ExcludeFile, GitError> {
     match WorkTree::around(root)? {
         None => Ok(ExcludeFile::NoRepository),
@@ -49,8 +49,8 @@ pub fn exclude_file(root: &AbsPath) -> Result<ExcludeFile, GitError> {
     }
 }
 
-/// Returns the first entry at or below `folder` that git has in the work tree around `root`, or a submodule, link or
-/// sparse folder that would bring it; none outside a work tree.
+/// Returns the first tracked entry at or below `folder`, or a submodule, symlink or sparse folder that could put one
+/// there; `None` outside a work tree.
 pub fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
     match WorkTree::around(root)? {
         None => Ok(None),
@@ -58,7 +58,7 @@ pub fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError>
     }
 }
 
-/// Returns the branch that is checked out; none where the head is detached, or there is no repository.
+/// Returns the checked-out branch; `None` if HEAD is detached or there is no repository.
 pub(crate) fn branch(root: &AbsPath) -> Option<String> {
     WorkTree::around(root).ok().flatten()?.branch()
 }

@@ -1,4 +1,4 @@
-//! One large file in git's store, handed over piece by piece: memory stays flat whatever its size.
+//! Streams a large file from git's object store in chunks, so that memory use stays flat.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to git and its files")]
 
@@ -19,36 +19,36 @@ use crate::git::objects::LARGE;
 use crate::git::program::git_at;
 use crate::git::repository::broken;
 
-/// How much is handed over at a time.
+/// The chunk size.
 const CHUNK: usize = 256 << 10;
 
-/// The most that stands before the bytes of an object: a word, twenty digits and a NUL.
+/// The most bytes before an object's content: its type, a length of up to twenty digits and a NUL.
 const HEADER: usize = 64;
 
 /// A blob in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// The repository.
+    /// The repository that contains it.
     pub(crate) repository: AbsPath,
-    /// The id of the blob.
+    /// The blob's id.
     pub(crate) id: String,
-    /// Where it is if it stands in a file of its own, not in a pack.
+    /// The path of the loose object file; it does not exist if the object is in a pack.
     pub(crate) loose: PathBuf,
 }
 
-/// A file that is too large to hold.
+/// A file that is too large for memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Large {
-    /// What it is in git's store.
+    /// The blob in git's object store.
     pub(crate) object: Object,
-    /// Its length.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// A copy of it, which is quicker to read. It is only a cache: it may change or vanish at any time.
+    /// A cached copy, which is faster to read. It may change or vanish at any time.
     pub(crate) cached: Option<AbsPath>,
 }
 
 impl Large {
-    /// Hands all bytes to `take`, and checks that they are the ones that the id names.
+    /// Passes all bytes to `take` and checks that they match the blob's id.
     pub(crate) fn stream(
         &self,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,
@@ -57,7 +57,7 @@ impl Large {
         let mut unwritten = None;
         let hand_on = |bytes: &[u8]| {
             sha.update(bytes);
-            // Told apart from what goes wrong with reading.
+            // Recorded to tell write errors from read errors.
             take(bytes).inspect_err(|error| unwritten = Some(error.to_string()))
         };
         let copy = self.cached.as_ref().and_then(|path| fs::File::open(path.as_path()).ok());
@@ -76,29 +76,28 @@ impl Large {
         if hex(&sha.finalize()) == self.object.id {
             Ok(())
         } else {
-            let what = format!("the object {}, or its copy, is damaged", self.object.id);
+            let what = format!("object {} or its cached copy is corrupt", self.object.id);
             Err(self.object.broken(&what))
         }
     }
 }
 
-/// What an object that stands in a file of its own holds.
+/// The content of a loose object.
 pub(crate) enum Loose {
-    /// All of it.
+    /// The whole content.
     Small(Arc<[u8]>),
-    /// It has this length, and is too large to hold.
+    /// The size of a content that is too large for memory.
     Large(u64),
 }
 
 impl Object {
-    /// Reads the object if it stands in a file of its own, and not in a pack: one look is enough for its length and its
-    /// bytes.
+    /// Reads a loose object: one open gives both its size and its content. Returns `None` if the object is in a pack.
     pub(crate) fn loose(
         &self,
         kind: Kind,
         zlib: &mut Decompress,
     ) -> Result<Option<Loose>, SourceError> {
-        // Looked at first: what is no file may keep whoever opens it waiting.
+        // Checked first: opening anything but a regular file may block.
         let found = fs::metadata(&self.loose).ok().filter(fs::Metadata::is_file);
         let Some(packed) = found.map(|found| found.len()) else { return Ok(None) };
         let mut file = fs::File::open(&self.loose).map_err(|error| self.broken(&error))?;
@@ -107,7 +106,7 @@ impl Object {
         }
         let mut bytes = Vec::with_capacity(usize::try_from(packed).unwrap_or(0) + 1);
         file.read_to_end(&mut bytes).map_err(|error| self.broken(&error))?;
-        let damaged = || self.broken(&format!("the object {} is damaged", self.id));
+        let damaged = || self.broken(&format!("object {} is corrupt", self.id));
         zlib.reset(true);
         let mut whole = Vec::with_capacity(HEADER);
         zlib.decompress_vec(&bytes, &mut whole, FlushDecompress::None).map_err(|_| damaged())?;
@@ -116,7 +115,7 @@ impl Object {
         if size > LARGE {
             return Ok(Some(Loose::Large(size)));
         }
-        // One more than there should be, to see that there is no more.
+        // Room for one byte too many, to detect trailing data.
         let all = end + usize::try_from(size).unwrap_or(0);
         whole.reserve_exact((all + 1).saturating_sub(whole.len()));
         let rest = usize::try_from(zlib.total_in()).unwrap_or(bytes.len());
@@ -128,7 +127,7 @@ impl Object {
         Ok(Some(Loose::Small(whole[end..].into())))
     }
 
-    /// Reads the beginning of an object; returns its length and what gives the bytes.
+    /// Reads an object's header; returns the size and a reader for the content.
     fn header(&self, file: fs::File, kind: Kind) -> Result<(u64, impl Read), SourceError> {
         let mut reader = BufReader::new(ZlibDecoder::new(file));
         let mut header = Vec::new();
@@ -137,16 +136,17 @@ impl Object {
         Ok((self.size(&header, kind)?, reader))
     }
 
-    /// Returns the length that the beginning of an object tells: its kind, the length and a NUL come before the bytes.
+    /// Returns the size in an object's header, which consists of type, size and NUL.
     fn size(&self, header: &[u8], kind: Kind) -> Result<u64, SourceError> {
-        let told = header.strip_suffix(b"\0").and_then(|header| std::str::from_utf8(header).ok());
-        told.and_then(|told| told.split_once(' '))
-            .filter(|(told, _)| told.as_bytes() == kind.as_bytes())
+        let header = header.strip_suffix(b"\0").and_then(|header| std::str::from_utf8(header).ok());
+        header
+            .and_then(|header| header.split_once(' '))
+            .filter(|(header, _)| header.as_bytes() == kind.as_bytes())
             .and_then(|(_, size)| size.parse().ok())
-            .ok_or_else(|| self.broken(&format!("the object {} is no {kind}", self.id)))
+            .ok_or_else(|| self.broken(&format!("object {} is not a {kind}", self.id)))
     }
 
-    /// Reads an object of a pack, with small windows, so that git holds little of it as well.
+    /// Reads a packed object with `git cat-file`, using small windows so that git's memory use stays low as well.
     fn cat_file(&self, take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), SourceError> {
         let mut git = git_at(&self.repository).map_err(|error| self.broken(&error))?;
         for setting in
@@ -154,18 +154,18 @@ impl Object {
         {
             git.args(["-c", setting]);
         }
-        // The object itself, whatever stands in for it here, and nothing from elsewhere.
+        // The object itself: no replacement, and no fetch from elsewhere.
         git.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
         git.args(["cat-file", "blob", &self.id]);
         git.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = git.spawn().map_err(|error| self.broken(&error))?;
-        let pumped = self.pump(child.stdout.take().expect("it is piped"), take);
+        let pumped = self.pump(child.stdout.take().expect("stdout is piped"), take);
         let status = child.wait().map_err(|error| self.broken(&error))?;
         pumped?;
         if status.success() {
             Ok(())
         } else {
-            Err(self.broken(&format!("git cat-file ended with {status}")))
+            Err(self.broken(&format!("git cat-file failed: {status}")))
         }
     }
 
@@ -182,7 +182,7 @@ impl Object {
     }
 }
 
-/// Hands everything in `from` to `take`, piece by piece.
+/// Passes everything in `from` to `take`, in chunks.
 pub(crate) fn pump(
     mut from: impl Read,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
@@ -198,14 +198,14 @@ pub(crate) fn pump(
     }
 }
 
-/// Returns the hasher of a blob of `size` bytes, fed with what stands before them.
+/// Returns a hasher for a blob of `size` bytes, already fed with the object header.
 pub(crate) fn blob_hasher(size: u64) -> Sha1 {
     let mut sha = Sha1::new();
     sha.update(format!("blob {size}\0"));
     sha
 }
 
-/// Returns bytes as lower-case hexadecimal digits.
+/// Encodes bytes as lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -214,9 +214,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// A copy in the cache may change at any time, also after it was checked: what comes of it is checked again.
+    /// A cached copy may change even after it was checked, so its content is verified on every read.
     #[test]
-    fn a_copy_that_changes_is_noticed_and_one_that_is_gone_is_not_needed() {
+    fn a_changed_copy_is_detected_and_a_missing_one_is_not_needed() {
         let scratch = tempfile::tempdir().unwrap();
         let bytes = b"0123456789".repeat(200_000);
         let mut sha = blob_hasher(bytes.len() as u64);
@@ -242,10 +242,10 @@ mod tests {
             })?;
             Ok::<_, SourceError>(read)
         };
-        assert_eq!(read().unwrap(), bytes, "without a copy");
+        assert_eq!(read().unwrap(), bytes, "no copy");
         fs::write(copy.as_path(), &bytes).unwrap();
-        assert_eq!(read().unwrap(), bytes, "with a good one");
+        assert_eq!(read().unwrap(), bytes, "valid copy");
         fs::write(copy.as_path(), "evil").unwrap();
-        assert!(read().unwrap_err().to_string().contains("is damaged"));
+        assert!(read().unwrap_err().to_string().contains("is corrupt"));
     }
 }

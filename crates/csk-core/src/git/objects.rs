@@ -1,7 +1,7 @@
-//! What the commits of a repository hold, read in this process.
+//! Reads the contents of commits in this process.
 //!
-//! Files are read straight from git's objects, so no attribute, filter, replacement or line-ending setting of the machine can
-//! change a byte.
+//! Files are read straight from git's objects, so no attribute, filter, replacement or line-ending setting of the
+//! machine can change a byte.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -22,36 +22,36 @@ use crate::git::object::{Large, Loose, Object};
 use crate::git::repository::broken;
 use crate::{Commit, SourceError};
 
-/// Files up to this size are held in memory; larger ones are streamed.
+/// Files up to this size are kept in memory; larger ones are streamed.
 pub(crate) const LARGE: u64 = 1 << 20;
 
-/// The most files and folders of a commit that are read.
+/// The most files and folders read from a commit.
 const MAX_ENTRIES: usize = 200_000;
-/// The most folders inside each other.
+/// The most nested folder levels.
 const MAX_DEPTH: usize = 30;
-/// The most bytes of a commit that are read.
+/// The most bytes read from a commit.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// The object store of a repository.
 pub struct Objects {
     repository: AbsPath,
     folder: PathBuf,
-    /// What is in packs or elsewhere, opened when an object is in no file of its own.
+    /// Packs and alternates, opened when an object is not loose.
     store: OnceCell<gix::odb::Handle>,
 }
 
 impl Objects {
-    /// Returns the objects of `repository`, which keeps them in `folder`.
+    /// Returns the objects of `repository`, which are stored in `folder`.
     pub(crate) fn new(repository: AbsPath, folder: PathBuf) -> Self {
         Self { repository, folder, store: OnceCell::new() }
     }
 
-    /// Returns where the repository is.
+    /// Returns the path of the repository.
     pub(crate) fn repository(&self) -> &AbsPath {
         &self.repository
     }
 
-    /// Returns the id of a commit's tree, or of that of a folder in it: the same id means the same files.
+    /// Returns the id of a commit's tree, or of a folder in it; the same id means the same files.
     pub fn tree(&self, commit: &Commit, folder: Option<&RelPath>) -> Result<String, SourceError> {
         let id = self.id(commit.as_str())?;
         let mut zlib = Decompress::new(true);
@@ -89,24 +89,24 @@ impl Objects {
         let mut files = Vec::new();
         let mut bytes = 0;
         let mut zlib = Decompress::new(true);
-        // Trees are walked one by one, so that one that unfolds into millions of files is noticed in time.
+        // Trees are walked one by one, so that one that expands to millions of files is caught in time.
         let mut folders = vec![(String::new(), tree_id)];
         let mut entries = 0;
         while let Some((prefix, id)) = folders.pop() {
             let found = self.find(id, Kind::Tree, &mut zlib)?;
             for entry in TreeRefIter::from_bytes(&found, id.kind()) {
                 let entry = entry.map_err(|error| self.broken(&error))?;
-                // Folders count as well: empty ones inside each other would never end.
+                // Folders count as well: nested empty folders could go on forever.
                 entries += 1;
                 if entries > MAX_ENTRIES {
                     let what =
-                        format!("the commit holds more than {MAX_ENTRIES} files and folders");
+                        format!("the commit contains more than {MAX_ENTRIES} files and folders");
                     return Err(self.broken(&what));
                 }
                 let name = entry
                     .filename
                     .to_str()
-                    .map_err(|_| self.bad_name(entry.filename, "it is not UTF-8"))?;
+                    .map_err(|_| self.bad_name(entry.filename, "not UTF-8"))?;
                 let text = format!("{prefix}{name}");
                 if text == ".gitmodules" || entry.mode.kind() == EntryKind::Commit {
                     return Err(SourceError::Submodules {
@@ -114,14 +114,14 @@ impl Objects {
                         entry: text,
                     });
                 }
-                // Git itself checks no such name out.
+                // Git itself refuses to check out such a name.
                 if is_git_folder(name) {
-                    let why = "a skill cannot contain a git repository";
-                    return Err(self.bad_name(text.as_bytes(), why));
+                    let reason = "a skill cannot contain a git repository";
+                    return Err(self.bad_name(text.as_bytes(), reason));
                 }
                 if text.matches('/').count() >= MAX_DEPTH {
                     let what =
-                        format!("the commit holds more than {MAX_DEPTH} folders inside each other");
+                        format!("the commit holds more than {MAX_DEPTH} nested folder levels");
                     return Err(self.broken(&what));
                 }
                 let path = RelPath::new(text.as_str())
@@ -139,7 +139,7 @@ impl Objects {
                 bytes += content.len();
                 if bytes > MAX_BYTES {
                     return Err(
-                        self.broken(&format!("the commit holds more than {MAX_BYTES} bytes"))
+                        self.broken(&format!("the commit contains more than {MAX_BYTES} bytes"))
                     );
                 }
                 files.push(File { path, kind, content });
@@ -150,7 +150,7 @@ impl Objects {
 
     fn content(&self, id: ObjectId, zlib: &mut Decompress) -> Result<Content, SourceError> {
         let object = self.object(&id);
-        // Most objects of a small repository stand in files of their own.
+        // Most objects of a small repository are loose.
         let size = match object.loose(Kind::Blob, zlib)? {
             Some(Loose::Small(bytes)) => return Ok(Content::Memory(bytes)),
             Some(Loose::Large(size)) => size,
@@ -162,7 +162,7 @@ impl Objects {
         Ok(Content::Memory(self.packed(id, Kind::Blob)?))
     }
 
-    /// Returns an object by its id, which has forty digits.
+    /// Returns the object with this 40-digit id.
     pub(crate) fn object(&self, id: &impl ToString) -> Object {
         let id = id.to_string();
         let loose = self.folder.join(&id[..2]).join(&id[2..]);
@@ -182,17 +182,17 @@ impl Objects {
         }
     }
 
-    /// Reads an object wherever it is.
+    /// Reads an object from a pack or an alternate.
     fn packed(&self, id: ObjectId, kind: Kind) -> Result<Arc<[u8]>, SourceError> {
         let mut bytes = Vec::new();
         let found = self.store()?.find(&id, &mut bytes).map_err(|error| self.broken(&error))?;
         if found.kind != kind {
-            return Err(self.broken(&format!("the object {id} is no {kind}")));
+            return Err(self.broken(&format!("object {id} is not a {kind}")));
         }
         Ok(found.data.into())
     }
 
-    /// Returns the whole store. Each is opened once in this process; new packs are found all the same.
+    /// Returns the full object store. It is opened once per process and still picks up new packs.
     fn store(&self) -> Result<&gix::odb::Handle, SourceError> {
         type Stores = Mutex<HashMap<PathBuf, gix::parallel::OwnShared<gix::odb::Store>>>;
         static STORES: LazyLock<Stores> = LazyLock::new(Mutex::default);
@@ -218,8 +218,8 @@ impl Objects {
         ObjectId::from_hex(digits.as_bytes()).map_err(|error| self.broken(&error))
     }
 
-    fn bad_name(&self, name: &[u8], why: &str) -> SourceError {
-        let reason = format!("{:?}: {why}", String::from_utf8_lossy(name));
+    fn bad_name(&self, name: &[u8], reason: &str) -> SourceError {
+        let reason = format!("{:?}: {reason}", String::from_utf8_lossy(name));
         SourceError::BadName { path: self.repository.to_string(), reason }
     }
 

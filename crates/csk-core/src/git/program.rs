@@ -1,7 +1,8 @@
-//! The `git` program, for what needs the user's credentials. It never runs in a project: see [`crate::git::checkout`].
+//! Runs the `git` program for what needs the user's credentials. It never runs in a project: see
+//! [`crate::git::checkout`].
 //!
-//! It is started in the root folder, which is in nobody's repository, and works on the folder that it is told. In a
-//! repository that exists already, it runs only where [`GitDir::checked`] has seen every setting.
+//! Git is started in the root folder, outside any repository, and gets the repository as an argument. In an existing
+//! repository it runs only after [`GitDir::checked`] has checked every setting.
 
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
@@ -18,53 +19,53 @@ use crate::Running;
 use crate::git::settings::GitDir;
 use crate::git::url::{LocalSources, check_url};
 
-/// How long a clone or a fetch may take.
+/// The time limit of a clone or a fetch.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// How often a running git is looked at.
+/// How often a running git is polled.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long the last words of a git that failed are waited for.
+/// How long to wait for the rest of stderr after git has failed.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How much of what git says is kept for a message.
+/// The most bytes of git's messages that are kept.
 const MAX_WORDS: usize = 64 << 10;
-/// The most that is read of what git lists.
+/// The most bytes of git's stdout that are read.
 const MAX_OUTPUT: u64 = 64 << 20;
 
-/// Why git did not do what it was asked.
+/// Why a git operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
-    /// It cannot be started.
+    /// Git could not be started.
     #[error("cannot run git: {0}; csk needs git 2.25 or later on PATH")]
     NotRun(String),
-    /// It said no.
+    /// Git failed with this message.
     #[error("{0}")]
     Failed(String),
-    /// It took too long.
+    /// Git exceeded the time limit.
     #[error("git did not finish within {0} seconds")]
     TimedOut(u64),
-    /// A setting of the repository itself could start a program.
+    /// A setting in the repository's own configuration could start a program.
     #[error(
-        "the repository {path} sets `{key}` in its own configuration; csk runs git only where no setting can start a program: move it to your ~/.gitconfig, or unset it"
+        "repository {path} sets `{key}` in its own configuration, which could start a program; move the setting to your ~/.gitconfig, or unset it"
     )]
     Setting {
-        /// The repository's data.
+        /// The repository's git folder.
         path: String,
         /// The setting.
         key: String,
     },
-    /// Another csk works on the same repository.
+    /// Another csk process is using the same repository.
     #[error("{0}")]
     Busy(String),
-    /// The URL is of a kind that is not allowed.
-    #[error("the URL `{url}` is not allowed: {why}")]
+    /// The type of URL is not allowed.
+    #[error("URL `{url}` is not allowed: {reason}")]
     Url {
         /// The URL.
         url: String,
-        /// Why.
-        why: &'static str,
+        /// Why it is not allowed.
+        reason: &'static str,
     },
 }
 
-/// Variables that would make git work on another repository than the one it is told; a hook sets them.
+/// Variables, set in git hooks for example, that would point git at another repository.
 const REDIRECTING: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -80,8 +81,8 @@ const REDIRECTING: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Settings that hold in every git that csk starts, whatever a repository says: no hook, no monitor, no other transport,
-/// and no repository but the one that is named.
+/// Settings for every git that csk starts, whatever a repository configures: no hooks, no file system monitor, no `ext`
+/// transport, no implicit bare repository.
 const OWN_SETTINGS: [&str; 5] = [
     "safe.bareRepository=explicit",
     "core.fsmonitor=false",
@@ -90,8 +91,8 @@ const OWN_SETTINGS: [&str; 5] = [
     "submodule.recurse=false",
 ];
 
-/// Returns git, with its messages in English and nothing that leads it elsewhere, in the root folder of the file system
-/// that `place` is on: no repository of anybody's is around it.
+/// Returns a git command with English messages and without redirecting variables. It runs in the root folder of the
+/// file system that `place` is on, which is outside any repository.
 fn plain_git(place: &AbsPath) -> Command {
     let mut git = Command::new("git");
     for name in REDIRECTING {
@@ -105,7 +106,7 @@ fn plain_git(place: &AbsPath) -> Command {
     git
 }
 
-/// Returns git for the repository at `path`, whose settings are all known to start nothing.
+/// Returns a git command for the repository at `path` after checking that none of its settings can start a program.
 pub(crate) fn git_at(path: &AbsPath) -> Result<Command, GitError> {
     let git_dir = GitDir::of(path)?;
     let mut git = plain_git(path);
@@ -123,25 +124,25 @@ pub fn clone(
     check_url(url, local)?;
     let here = std::env::current_dir().map_err(|error| GitError::NotRun(error.to_string()))?;
     let mut git = network(plain_git(target), local);
-    // Nothing is checked out: no hook, filter or attribute ever sees a file of a stranger.
+    // Nothing is checked out, so no hook, filter or attribute ever sees an untrusted file.
     git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
-    // A template of the user's could bring settings that git is not run with.
+    // The user's template could contain settings that `GitDir::checked` rejects.
     git.arg("--template=");
-    // Whatever the user calls remotes.
+    // Overrides the user's `clone.defaultRemoteName`.
     git.args(["--origin", "origin"]);
     git.args(["--", &from(&here, url)]).arg(target.as_path());
     git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
     run(git, running, TIME_LIMIT).map(|_| ())
 }
 
-/// Makes a repository of the files in `folder`, with one commit on the branch `main`: byte by byte what is there,
-/// whatever attributes say.
+/// Creates a repository with the files in `folder` as one commit on branch `main`. Every byte is committed as is,
+/// whatever the attributes say.
 pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
     let run = |arguments: &[&str]| {
         let mut git = plain_git(folder);
         git.arg("--git-dir").arg(folder.join(".git").as_path());
         git.arg("--work-tree").arg(folder.as_path());
-        // As it is, whatever the user has set.
+        // Overrides the user's settings that could change content.
         git.args(["-c", "core.autocrlf=false"]);
         git.args(["-c", "core.attributesFile=/dev/null", "-c", "core.safecrlf=false"]);
         git.args(["-c", "commit.gpgsign=false", "-c", "core.fileMode=true"]);
@@ -154,7 +155,7 @@ pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> 
         Err(GitError::Failed(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
     };
     run(&["init", "--quiet", "--initial-branch", "main", "--template", ""])?;
-    // These come before the attributes of the files themselves.
+    // These override the attributes in the files themselves.
     let info = folder.join(".git/info");
     std::fs::create_dir_all(info.as_path())
         .and_then(|()| std::fs::write(info.join("attributes").as_path(), AS_IT_IS))
@@ -163,15 +164,15 @@ pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> 
     run(&["commit", "--quiet", "--no-verify", "--message", message])
 }
 
-/// Attributes under which git changes no byte.
+/// Attributes that keep git from changing any byte.
 const AS_IT_IS: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
-/// Returns the URL that a repository is fetched from; none if it has no `origin`.
+/// Returns the URL that a repository is fetched from, or `None` if it has no `origin`.
 pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
     GitDir::of(repository)?.origin()
 }
 
-/// Returns the URL that git makes of another, by the rules of the user's for writing addresses shorter.
+/// Expands a URL by the user's `url.<base>.insteadOf` rules.
 pub(crate) fn expanded_url(place: &AbsPath, url: &str) -> Option<String> {
     let mut git = plain_git(place);
     let output = git.args(["ls-remote", "--get-url", "--", url]).output().ok()?;
@@ -179,8 +180,8 @@ pub(crate) fn expanded_url(place: &AbsPath, url: &str) -> Option<String> {
     Some(url).filter(|url| output.status.success() && !url.is_empty())
 }
 
-/// Fetches branches and tags of the origin, which is at `url`. Tags move with it; those that only this
-/// repository has stay. The remote is given by its URL, so that nothing that is set for one counts.
+/// Fetches branches and tags from `url`, the origin. Tags follow the origin; tags that only exist locally stay. The
+/// remote is given by URL, so that no setting for a named remote applies.
 pub fn fetch(
     repository: &AbsPath,
     url: &str,
@@ -190,13 +191,13 @@ pub fn fetch(
     check_url(url, local)?;
     let mut git = network(git_at(repository)?, local);
     git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
-    // Named by an option and not by a reference, tags are not pruned.
+    // Tags given by an option instead of a refspec are not pruned.
     git.args(["--tags", "--force", "--prune", "--", &from(repository.as_path(), url)]);
     git.arg("+refs/heads/*:refs/remotes/origin/*");
     run(git, running, TIME_LIMIT).map(|_| ())
 }
 
-/// Asks `origin`, which is at `url`, what its branches and tags name. Nothing is written.
+/// Lists the branches and tags of `url`, the origin, with their object ids. Writes nothing.
 pub fn remote_refs(
     repository: &AbsPath,
     url: &str,
@@ -207,32 +208,32 @@ pub fn remote_refs(
     let mut git = network(git_at(repository)?, local);
     git.args(["ls-remote", "--quiet", "--heads", "--tags", "--"]);
     git.arg(from(repository.as_path(), url)).stdout(Stdio::piped());
-    let told = run(git, running, TIME_LIMIT)?;
+    let output = run(git, running, TIME_LIMIT)?;
     let mut refs = BTreeMap::new();
-    for line in String::from_utf8_lossy(&told).lines() {
+    for line in String::from_utf8_lossy(&output).lines() {
         let Some((id, name)) = line.split_once('\t') else { continue };
-        // What an annotated tag names comes after the tag itself, and counts.
+        // The peeled line of an annotated tag comes after the tag itself and replaces it.
         refs.insert(name.trim_end_matches("^{}").to_owned(), id.to_owned());
     }
     Ok(refs)
 }
 
-/// Returns a URL for a git that stands elsewhere: a path is seen from `folder`.
+/// Makes a relative path URL absolute, since git runs in another folder.
 fn from(folder: &Path, url: &str) -> String {
     let is_relative = url.starts_with("./") || url.starts_with("../");
     if is_relative { folder.join(url).display().to_string() } else { url.to_owned() }
 }
 
-/// What a fetch did.
+/// The result of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fetched {
     /// Everything was fetched.
     Done,
-    /// There is nowhere to fetch from.
+    /// The repository has no remote.
     NoRemote,
 }
 
-/// Sets git up never to ask and to use no transport but the allowed ones.
+/// Configures git never to prompt, and to use only the allowed transports.
 fn network(mut git: Command, local: LocalSources) -> Command {
     git.env("GIT_TERMINAL_PROMPT", "0");
     git.env(
@@ -242,7 +243,7 @@ fn network(mut git: Command, local: LocalSources) -> Command {
             LocalSources::Refused | LocalSources::Forbidden => "https:ssh",
         },
     );
-    // An agent or a key without a passphrase still works; a question would hang.
+    // An agent or a key without a passphrase still works; a prompt would hang.
     if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
         git.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
     }
@@ -250,7 +251,7 @@ fn network(mut git: Command, local: LocalSources) -> Command {
     git
 }
 
-/// Runs git and returns what it wrote to standard output, where that is piped.
+/// Runs git and returns its stdout if that is piped.
 fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u8>, GitError> {
     let not_run = |error: std::io::Error| GitError::NotRun(error.to_string());
     let mut child = git.spawn().map_err(not_run)?;
@@ -263,9 +264,9 @@ fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u
         })),
         None => drop(written.send(Vec::new())),
     }
-    let errors = child.stderr.take().expect("it is piped");
+    let errors = child.stderr.take().expect("stderr is piped");
     let (sender, lines) = mpsc::channel();
-    // Never waited for: what git has started may hold the pipe open long after git itself is gone.
+    // Never joined: a process that git started may keep the pipe open long after git has exited.
     std::thread::spawn(move || listen(errors, &sender));
     let start = Instant::now();
     let mut words = String::new();
@@ -292,7 +293,7 @@ fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u
     if status.success() {
         return output.recv_timeout(limit).map_err(|_| GitError::TimedOut(limit.as_secs()));
     }
-    // Its last words are on their way.
+    // The rest of stderr may still be in the pipe.
     while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
         hear(line);
     }
@@ -302,13 +303,13 @@ fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u
     }
 }
 
-/// Reads what git says to its end and hands it on line by line. A pipe that breaks only makes it shorter.
+/// Reads git's stderr to the end and sends it line by line. A broken pipe only ends it early.
 fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
     let mut line = Vec::new();
     for byte in BufReader::new(errors).bytes().map_while(Result::ok) {
         if !matches!(byte, b'\r' | b'\n') {
             line.push(byte);
-            // A line without an end is no line of git's.
+            // Git does not write lines this long; send what there is.
             if line.len() < MAX_WORDS {
                 continue;
             }
@@ -319,7 +320,7 @@ fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
             return;
         }
     }
-    // Nobody may be there to hear it any more.
+    // The receiver may be gone.
     let _ = lines.send(String::from_utf8_lossy(&line).trim().to_owned());
 }
 
@@ -328,10 +329,10 @@ mod tests {
     use super::*;
     use crate::Silent;
 
-    /// As a hung ssh does: the child of git holds the pipe after git was killed.
+    /// Like a hung ssh: a child of git keeps the pipe open after git was killed.
     #[test]
     #[cfg(unix)]
-    fn the_time_limit_holds_whatever_git_has_started() {
+    fn the_time_limit_applies_despite_running_children() {
         let start = Instant::now();
         let mut slow = Command::new("sh");
         slow.args(["-c", "sleep 20 & echo 'fatal: x' >&2; sleep 20"]).stderr(Stdio::piped());

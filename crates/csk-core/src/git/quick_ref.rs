@@ -1,7 +1,8 @@
-//! What a tag or a branch names, read from git's own files where they say it plainly. Opening a whole repository costs as much as reading a small skill; most runs only
-//! want to know that nothing moved.
+//! Resolves a tag or branch directly from git's files in simple cases. Opening a whole repository costs as much as
+//! reading a small skill, and most runs only need to know that nothing moved.
 //!
-//! Whatever is not plain (worktrees, reftables, symbolic references, tags whose object is in a pack) is left to [`Repository`](crate::Repository).
+//! Everything else (worktrees, reftables, symbolic references, tags whose object is in a pack) is left to
+//! [`Repository`](crate::Repository).
 
 #![expect(clippy::disallowed_methods, reason = "the edge to git")]
 
@@ -15,10 +16,10 @@ use skill_fs::AbsPath;
 
 use crate::{Commit, Reference};
 
-/// The most that is read of a file of references.
+/// The size limit of `packed-refs`.
 const MAX_PACKED: u64 = 16 << 20;
 
-/// Returns the commit that a reference names, if git's files say it plainly.
+/// Returns the commit that a reference points to, or `None` if it takes more than reading git's files.
 pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<Commit> {
     let git = plain(repository)?;
     let git = git.as_path();
@@ -27,7 +28,7 @@ pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<C
         RefKind::Branch => format!("refs/remotes/origin/{}", reference.name),
         RefKind::Revision => return None,
     };
-    // A reference of its own comes before what is packed.
+    // A loose reference takes precedence over a packed one.
     match fs::read(git.join(&name)) {
         Ok(bytes) => {
             let id = std::str::from_utf8(&bytes).ok()?.trim_end();
@@ -41,10 +42,10 @@ pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<C
     }
 }
 
-/// Returns git's own folder of a repository, if everything is in it.
+/// Returns a repository's git folder if it is self-contained.
 fn plain(repository: &AbsPath) -> Option<PathBuf> {
     let git = repository.join(".git").as_path().to_owned();
-    // A file there leads to another repository, and so does one called `commondir`.
+    // A gitfile or a `commondir` file would point to another repository.
     let is_plain = fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir())
         && fs::symlink_metadata(git.join("HEAD")).is_ok_and(|found| found.is_file())
         && fs::symlink_metadata(git.join("commondir")).is_err()
@@ -52,25 +53,25 @@ fn plain(repository: &AbsPath) -> Option<PathBuf> {
     is_plain.then_some(git)
 }
 
-/// Returns the text of a repository's settings.
+/// Returns the text of a repository's configuration.
 fn settings(git: &Path) -> Option<String> {
     let path = git.join("config");
-    // What is no file may keep whoever opens it waiting.
+    // Opening anything but a regular file may block.
     fs::metadata(&path).is_ok_and(|found| found.is_file()).then(|| fs::read_to_string(path).ok())?
 }
 
-/// Returns the folder of the objects of a repository that is plain, and is of no kind that is not read.
+/// Returns the objects folder of a self-contained repository with a standard format.
 pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
     let git = plain(repository)?;
     let config = settings(&git)?.to_ascii_lowercase();
-    // What other kinds of repositories say of themselves stands under `extensions`, or is a promise.
+    // Other repository formats show up under `extensions` or as a promisor remote.
     let is_usual = !["extensions", "include", "promisor"].iter().any(|word| config.contains(word));
     let has_folder =
         |name: &str| fs::symlink_metadata(git.join(name)).is_ok_and(|found| found.is_dir());
     (is_usual && has_folder("refs") && has_folder("objects")).then(|| git.join("objects"))
 }
 
-/// Returns true if an object is a commit by itself; one in a pack is not looked for.
+/// Returns true if an object is loose and a commit; packs are not searched.
 fn is_loose_commit(git: &Path, id: &str) -> bool {
     let Some((start, rest)) = id.split_at_checked(2) else { return false };
     let Ok(file) = fs::File::open(git.join("objects").join(start).join(rest)) else { return false };
@@ -78,7 +79,7 @@ fn is_loose_commit(git: &Path, id: &str) -> bool {
     ZlibDecoder::new(file).read_exact(&mut head).is_ok() && head == *b"commit "
 }
 
-/// Looks a reference up among the packed ones. What a tag leads to stands there only in a file that says so.
+/// Looks up a reference in `packed-refs`. The commit of a tag is recorded there only if the file is fully peeled.
 fn packed(git: &Path, name: &str, kind: RefKind) -> Option<Commit> {
     let file = fs::File::open(git.join("packed-refs")).ok()?;
     if file.metadata().ok()?.len() > MAX_PACKED {
@@ -95,7 +96,7 @@ fn packed(git: &Path, name: &str, kind: RefKind) -> Option<Commit> {
         line.split_once(' ').is_none_or(|(_, found)| found != name) || line.starts_with('#')
     });
     let (id, _) = lines.next()?.split_once(' ')?;
-    // What an annotated tag leads to stands below it.
+    // The commit of an annotated tag is on the following line.
     let peeled = lines.next().and_then(|line| line.strip_prefix('^'));
     Commit::new(peeled.unwrap_or(id))
 }

@@ -1,6 +1,6 @@
-//! A skill's git repository, read in this process: from references to commits. What commits hold is [`Objects`].
+//! A skill's git repository, read in this process: resolves references to commits. [`Objects`] reads their contents.
 //!
-//! Nothing is checked out and nothing is changed.
+//! Nothing is checked out or changed.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to git")]
 
@@ -18,7 +18,7 @@ use crate::install::repositories;
 /// A repository under `skills_root`.
 pub struct Repository {
     objects: Objects,
-    /// All that git keeps beside them, opened when it is asked for.
+    /// The full repository, opened on demand.
     git: OnceCell<gix::Repository>,
 }
 
@@ -27,7 +27,7 @@ pub struct Repository {
 pub struct Commit(String);
 
 impl Commit {
-    /// Checks a full id: forty lower-case hexadecimal digits.
+    /// Parses a full id: forty lower-case hexadecimal digits.
     pub fn new(text: &str) -> Option<Self> {
         is_commit_id(text).then(|| Self(text.to_owned()))
     }
@@ -43,51 +43,51 @@ impl Commit {
     }
 }
 
-/// Why a skill cannot be had from its repository.
+/// Why a skill cannot be read from its repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// There is no folder.
+    /// The repository's folder does not exist.
     #[error("Skill repository not found: {path}")]
     Missing {
-        /// Where it should be.
+        /// The expected path.
         path: String,
-        /// A repository there whose name is near to it.
+        /// The closest repository name, for a "did you mean" hint.
         nearest: Option<String>,
     },
-    /// There is a folder, but no repository in it.
+    /// The folder exists but is not a git repository.
     #[error("Local skill path exists but is not a git repository: {path}: {reason}")]
     NotARepository {
-        /// Where.
+        /// The path of the folder.
         path: String,
-        /// What git says.
+        /// Git's message.
         reason: String,
     },
-    /// The repository uses object ids that are not read.
-    #[error("the repository {path} uses SHA-256 object ids, which are not supported")]
+    /// The repository uses SHA-256 object ids.
+    #[error("repository {path} uses SHA-256 object ids, which are not supported")]
     Sha256 {
-        /// Where.
+        /// The path of the repository.
         path: String,
     },
-    /// The repository is of a kind that is not read.
-    #[error("the repository {path} is not supported: {what}")]
+    /// The type of repository is not supported.
+    #[error("repository {path} is not supported: {reason}")]
     Unsupported {
-        /// Where.
+        /// The path of the repository.
         path: String,
-        /// Why.
-        what: &'static str,
+        /// Why it is not supported.
+        reason: &'static str,
     },
-    /// There is no such tag, branch or commit.
+    /// The tag, branch or commit does not exist.
     #[error("{kind} `{name}` not found in {path}")]
     UnknownReference {
-        /// Which of the three.
+        /// Tag, branch or revision.
         kind: &'static str,
         /// Its name.
         name: String,
-        /// Where it was looked for.
+        /// The path of the repository.
         path: String,
-        /// A name near to it.
+        /// The closest name, for a "did you mean" hint.
         nearest: Option<String>,
-        /// Some of the names there are.
+        /// Some of the available names.
         known: Vec<String>,
     },
     /// Several commits start with the given digits.
@@ -95,87 +95,87 @@ pub enum SourceError {
     Ambiguous {
         /// The digits.
         name: String,
-        /// Where.
+        /// The path of the repository.
         path: String,
     },
     /// The commit has no such folder.
-    #[error("there is no folder `{folder}` in the commit {commit} of {path}")]
+    #[error("no folder `{folder}` in commit {commit} of {path}")]
     NoFolder {
         /// The folder.
         folder: String,
-        /// The commit, shortened.
+        /// The abbreviated commit id.
         commit: String,
-        /// The repository.
+        /// The path of the repository.
         path: String,
-        /// A folder near to it.
+        /// The closest folder name, for a "did you mean" hint.
         nearest: Option<String>,
     },
     /// The repository has submodules.
     #[error("Submodules are not supported: {path} has {entry}")]
     Submodules {
-        /// Where.
+        /// The path of the repository.
         path: String,
-        /// What shows it.
+        /// The entry that declares a submodule.
         entry: String,
     },
-    /// A file has a name that no skill may use.
-    #[error("{path} holds a file whose name is not allowed: {reason}")]
+    /// A file name is not allowed in a skill.
+    #[error("{path} contains a file name that is not allowed: {reason}")]
     BadName {
-        /// Where.
+        /// The path of the repository.
         path: String,
-        /// Which, and why.
+        /// The file name, and why it is not allowed.
         reason: String,
     },
-    /// A link leads out of the skill.
-    #[error("the link {link} -> {target} leads out of the skill")]
+    /// A symlink points outside the skill.
+    #[error("symlink {link} -> {target} points outside the skill")]
     Link {
-        /// The link.
+        /// The symlink.
         link: String,
-        /// Where it points.
+        /// Its target.
         target: String,
     },
-    /// Bytes of a skill cannot be handed on.
+    /// A file's content could not be written to its destination.
     #[error("cannot copy a file of the skill: {0}")]
     Copy(String),
     /// Git's data cannot be read.
-    #[error("cannot read the repository {path}: {reason}")]
+    #[error("cannot read repository {path}: {reason}")]
     Broken {
-        /// Where.
+        /// The path of the repository.
         path: String,
-        /// What git says.
+        /// The cause.
         reason: String,
     },
 }
 
 impl SourceError {
-    /// Returns what to do about it.
+    /// Returns how to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Missing { nearest: Some(near), .. } => Some(format!("did you mean `{near}`?")),
             Self::Missing { nearest: None, .. } => Some(
-                "clone it there, or give its URL: `git` in Skillfile.json, `--git` of `csk add`"
+                "clone it there, or set its URL with `git` in Skillfile.json or `csk add --git URL`"
                     .to_owned(),
             ),
             Self::UnknownReference { nearest: Some(near), .. } => Some(format!(
-                "did you mean `{near}`? If it is new at the origin, `csk update` fetches it"
+                "did you mean `{near}`? If it is new, run `csk update` to fetch it"
             )),
             Self::UnknownReference { nearest: None, known, .. } if known.is_empty() => {
-                Some("if it is new at the origin, `csk update` fetches it".to_owned())
+                Some("if it is new, run `csk update` to fetch it".to_owned())
             }
             Self::UnknownReference { nearest: None, known, .. } => Some(format!(
-                "it has: {}; if it is new at the origin, `csk update` fetches it",
+                "available: {}; if it is new, run `csk update` to fetch it",
                 known.join(", ")
             )),
             Self::NoFolder { nearest, .. } => {
                 nearest.as_ref().map(|near| format!("did you mean `{near}`?"))
             }
-            Self::Ambiguous { .. } => Some("give more digits of the commit".to_owned()),
+            Self::Ambiguous { .. } => Some("use more digits of the commit id".to_owned()),
             Self::Submodules { .. } => {
-                Some("bring the files into the skill's repository itself".to_owned())
+                Some("add the files to the skill's own repository".to_owned())
             }
-            Self::Link { .. } => Some("links in a skill must stay inside it".to_owned()),
+            Self::Link { .. } => Some("make the symlink point to a file inside the skill".to_owned()),
             Self::Unsupported { .. } => {
-                Some("clone it again, whole, with plain `git clone`".to_owned())
+                Some("clone it again with a plain `git clone`".to_owned())
             }
             Self::NotARepository { .. }
             | Self::Sha256 { .. }
@@ -187,8 +187,8 @@ impl SourceError {
 }
 
 impl Repository {
-    /// Opens the repository at `path`. Where git's own files are plain, references are not looked at before they are
-    /// asked for: that costs as much as reading a small skill.
+    /// Opens the repository at `path`. If it is self-contained, references are opened on demand, since that costs as
+    /// much as reading a small skill.
     pub fn open(path: &AbsPath) -> Result<Self, SourceError> {
         if let Some(folder) = plain_objects(path) {
             let objects = Objects::new(path.clone(), folder);
@@ -209,24 +209,24 @@ impl Repository {
         }
     }
 
-    /// Returns what commits hold.
+    /// Returns the objects of the repository.
     pub fn objects(&self) -> &Objects {
         &self.objects
     }
 
-    /// Returns where the repository is.
+    /// Returns the path of the repository.
     pub fn path(&self) -> &AbsPath {
         self.objects.repository()
     }
 
-    /// Finds the commit that a reference means, from what is there: nothing is fetched.
+    /// Resolves a reference from local data; nothing is fetched.
     pub fn resolve(&self, reference: &Reference) -> Result<Commit, SourceError> {
         let name = &reference.name;
         let id = match reference.kind {
             RefKind::Tag => self.peel(&format!("refs/tags/{name}"))?,
             RefKind::Branch => match self.peel(&format!("refs/remotes/origin/{name}"))? {
                 Some(id) => Some(id),
-                // A branch that followed one of the origin's is old when that one is gone.
+                // A local branch that tracks a deleted branch of the origin is stale.
                 None if self.follows_origin(name) => None,
                 None => self.peel(&format!("refs/heads/{name}"))?,
             },
@@ -235,7 +235,7 @@ impl Repository {
         id.map(|id| Commit(id.to_string())).ok_or_else(|| self.unknown(reference))
     }
 
-    /// Returns the branch that the origin has checked out, or else this repository.
+    /// Returns the default branch of the origin, or else the checked-out branch.
     pub fn default_branch(&self) -> Option<String> {
         let target = |name: &str| {
             let reference = self.git().ok()?.try_find_reference(name).ok().flatten()?;
@@ -247,12 +247,12 @@ impl Repository {
         remote.or_else(|| Some(target("HEAD")?.strip_prefix("refs/heads/")?.to_owned()))
     }
 
-    /// Returns the commit that is checked out.
+    /// Returns the checked-out commit.
     pub fn head_commit(&self) -> Option<Commit> {
         Commit::new(&self.git().ok()?.head_id().ok()?.to_string())
     }
 
-    /// Returns what is checked out: a branch, or else a commit.
+    /// Returns what is checked out: a branch, or a commit if HEAD is detached.
     pub fn head(&self) -> Option<Reference> {
         let git = self.git().ok()?;
         let branch = git.head_name().ok()?;
@@ -275,7 +275,7 @@ impl Repository {
         Ok(names.collect())
     }
 
-    /// Returns true if `new` comes from `old`.
+    /// Returns true if `old` is `new` or an ancestor of it.
     pub fn comes_from(&self, new: &Commit, old: &Commit) -> Result<bool, SourceError> {
         let id = |commit: &Commit| {
             ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))
@@ -357,7 +357,7 @@ impl Repository {
     }
 }
 
-/// Opens a repository with all that git keeps in it.
+/// Opens a repository including its references and configuration.
 fn whole(path: &AbsPath) -> Result<gix::Repository, SourceError> {
     let shown = path.to_string();
     if !path.as_path().exists() {
@@ -372,17 +372,17 @@ fn whole(path: &AbsPath) -> Result<gix::Repository, SourceError> {
             let reftable = has("extensions.refStorage").filter(|kind| *kind != "files");
             let is_partial =
                 has("extensions.partialClone").is_some() || has("remote.origin.promisor").is_some();
-            let what = match (reftable, is_partial.then_some(())) {
-                (Some(_), _) => "it keeps its references in a reftable",
-                (None, Some(_)) => "it is a partial clone, which lacks files",
+            let reason = match (reftable, is_partial.then_some(())) {
+                (Some(_), _) => "it stores references in reftables",
+                (None, Some(_)) => "it is a partial clone",
                 (None, None) => return Ok(git),
             };
-            Err(SourceError::Unsupported { path: shown, what })
+            Err(SourceError::Unsupported { path: shown, reason })
         }
         Ok(_) => Err(SourceError::Sha256 { path: shown }),
         Err(error) => {
             let reason = error.to_string();
-            // Without support for it, the format is an unknown value of the configuration.
+            // gix reports an unsupported object format only as an unknown configuration value.
             let config = std::fs::read_to_string(path.join(".git/config").as_path())
                 .or_else(|_| std::fs::read_to_string(path.join("config").as_path()));
             let is_sha256 = config.is_ok_and(|text| {

@@ -1,9 +1,8 @@
-//! The configuration of a repository that git is going to run in.
+//! The configuration of a repository in which git is going to run.
 //!
-//! A repository under `skills_root` may be the user's, or somebody's who put it there; its configuration can name
-//! programs in dozens of ways. So git runs there only where every setting is of a kind that names none: a positive list,
-//! read by a reader that takes only plain lines. The user's own configuration is not looked at: credentials, ssh and
-//! proxies keep working.
+//! A repository under `skills_root` may come from someone else, and its configuration can name programs in dozens of
+//! ways. So git runs there only if every setting is on an allowlist of settings that name none. The parser accepts
+//! simple lines only. The user's own configuration is not checked: credentials, ssh and proxies keep working.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -16,12 +15,12 @@ use skill_fs::AbsPath;
 use crate::GitError;
 use crate::git::user::is_declared_safe;
 
-/// The most that is read of a configuration.
+/// The size limit of a configuration file.
 const MAX_CONFIG: u64 = 4 << 20;
-/// The most that is read of a file that leads elsewhere.
+/// The size limit of a gitfile or `commondir`.
 const MAX_POINTER: u64 = 64 << 10;
 
-/// Sections of which every setting is known to start nothing when git fetches, lists references or reads an object.
+/// Sections in which no setting can start a program when git fetches, lists references or reads an object.
 const SECTIONS: [&str; 22] = [
     "advice",
     "author",
@@ -47,8 +46,8 @@ const SECTIONS: [&str; 22] = [
     "worktree",
 ];
 
-/// Settings of other sections that are known to start nothing. `core.fsmonitor` and `core.hooksPath` do, but every git
-/// that csk starts is told others.
+/// Settings of other sections that cannot start a program. `core.fsmonitor` and `core.hooksPath` can, but csk overrides
+/// them for every git that it starts.
 const KEYS: [&str; 68] = [
     "commit.gpgsign",
     "commit.verbose",
@@ -120,33 +119,33 @@ const KEYS: [&str; 68] = [
     "transfer.fsckobjects",
 ];
 
-/// Where git keeps the data of a repository, and what its configuration says.
+/// A repository's git folder and its settings.
 #[derive(Debug, Clone)]
 pub(crate) struct GitDir {
     repository: AbsPath,
-    /// The folder with the head.
+    /// The folder with `HEAD`.
     path: PathBuf,
-    /// Every setting, in order.
+    /// Every setting, in file order.
     settings: Vec<Setting>,
-    /// The first line that is not plain.
+    /// The error for the first line that could not be parsed.
     unread: Option<GitError>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {
-    /// `section.key` in lower case, without the part between.
+    /// `section.key` in lower case, without the subsection.
     key: String,
-    /// What stands between, as in `[remote "origin"]`.
+    /// The subsection, as in `[remote "origin"]`.
     name: Option<String>,
     value: String,
 }
 
 impl GitDir {
-    /// Finds the data of the repository at `repository`: its `.git`, what that leads to, or, for one without a work
-    /// tree, the folder itself.
+    /// Finds the git folder of `repository`: its `.git` folder, the target of its gitfile, or, for a bare repository,
+    /// the folder itself.
     pub(crate) fn of(repository: &AbsPath) -> Result<Self, GitError> {
         let no_repository =
-            || GitError::Failed(format!("{repository} is not a git repository, or a damaged one"));
+            || GitError::Failed(format!("{repository} is not a git repository, or is corrupt"));
         let entry = repository.join(".git").as_path().to_owned();
         let path = match fs::metadata(&entry) {
             Ok(found) if found.is_dir() => entry,
@@ -185,28 +184,29 @@ impl GitDir {
         match parse(text) {
             Ok(settings) => self.settings.extend(settings),
             Err(line) => {
-                let told = format!("cannot read {}: line {line} is not plain", file.display());
-                self.unread = Some(GitError::Failed(told));
+                let message =
+                    format!("cannot read {}: unsupported syntax on line {line}", file.display());
+                self.unread = Some(GitError::Failed(message));
             }
         }
     }
 
-    /// Returns the folder for git, if it is the user's own and every setting in it is known to start nothing.
+    /// Returns the git folder if the user owns it and none of its settings can start a program.
     pub(crate) fn checked(&self) -> Result<&Path, GitError> {
         self.check_owner()?;
         self.check_settings()?;
         Ok(&self.path)
     }
 
-    /// Refuses a repository that somebody else could change at any time. Git does so as well where it finds one by
-    /// itself, and not where it is told.
+    /// Refuses a repository that another user could change at any time. Git does the same for a repository that it
+    /// discovers, but not for one given with `--git-dir`.
     fn check_owner(&self) -> Result<(), GitError> {
         let folders = [self.repository.as_path(), self.path.as_path()];
         let is_own = |path: &Path| {
             gix::sec::Trust::from_path_ownership(path)
                 .map(|trust| trust == gix::sec::Trust::Full)
                 .map_err(|error| {
-                    GitError::Failed(format!("cannot look at {}: {error}", path.display()))
+                    GitError::Failed(format!("cannot read {}: {error}", path.display()))
                 })
         };
         if (is_own(folders[0])? && is_own(folders[1])?) || is_declared_safe(&self.path, &folders)? {
@@ -214,7 +214,7 @@ impl GitDir {
         }
         let repository = &self.repository;
         Err(GitError::Failed(format!(
-            "dubious ownership: {repository} belongs to another user; `git config --global --add safe.directory {repository}` declares it safe"
+            "dubious ownership: {repository} belongs to another user; to trust it, run `git config --global --add safe.directory {repository}`"
         )))
     }
 
@@ -235,12 +235,12 @@ impl GitDir {
         }
     }
 
-    /// Returns the URL that the repository is fetched from; none if it has no `origin`.
+    /// Returns the URL that the repository is fetched from, or `None` if it has no `origin`.
     pub(crate) fn origin(&self) -> Result<Option<String>, GitError> {
         if let Some(error) = &self.unread {
             return Err(error.clone());
         }
-        // What is included could name another origin.
+        // An included file could set another origin.
         let is_include = |setting: &&Setting| setting.key.starts_with("include");
         if let Some(setting) = self.settings.iter().find(is_include) {
             let path = self.path.display().to_string();
@@ -249,7 +249,7 @@ impl GitDir {
         let is_url = |setting: &&Setting| {
             setting.key == "remote.url" && setting.name.as_deref() == Some("origin")
         };
-        // Of several the first is fetched from; what comes after it is for pushing.
+        // Git fetches from the first URL; the others are for pushing.
         let urls = self.settings.iter().filter(is_url).map(|setting| setting.value.clone());
         Ok(urls.into_iter().find(|url| !url.is_empty()))
     }
@@ -266,10 +266,10 @@ impl Setting {
 
 fn read(path: &Path, limit: u64) -> Result<Option<String>, GitError> {
     let failed = |what: &str| GitError::Failed(format!("cannot read {}: {what}", path.display()));
-    // What is no file may keep whoever opens it waiting.
+    // Opening anything but a regular file may block.
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(failed("it is not a regular file")),
+        Ok(_) => return Err(failed("not a regular file")),
         Err(error)
             if matches!(
                 error.kind(),
@@ -284,13 +284,13 @@ fn read(path: &Path, limit: u64) -> Result<Option<String>, GitError> {
     let file = fs::File::open(path).map_err(|error| failed(&error.to_string()))?;
     file.take(limit + 1).read_to_string(&mut text).map_err(|error| failed(&error.to_string()))?;
     if text.len() as u64 > limit {
-        return Err(failed("it is too large"));
+        return Err(failed("the file is too large"));
     }
     Ok(Some(text))
 }
 
-/// Reads plain lines only: a section, a setting, a comment or nothing. Fails with the number of a line that is anything
-/// else, and that git could take for something that this reader does not see.
+/// Parses simple lines only: a section, a setting, a comment or a blank line. Fails with the number of any other line,
+/// since git might read it differently from this parser.
 fn parse(text: &str) -> Result<Vec<Setting>, usize> {
     let mut section: Option<(String, Option<String>)> = None;
     let mut settings = Vec::new();
@@ -306,7 +306,7 @@ fn parse(text: &str) -> Result<Vec<Setting>, usize> {
         }
         if let Some(header) = line.strip_prefix('[') {
             let (header, rest) = header.split_once(']').ok_or(bad)?;
-            // A setting may stand behind its section, which is not plain.
+            // A setting on the line of its section is not accepted.
             if !rest.trim_start().is_empty() && !rest.trim_start().starts_with(['#', ';']) {
                 return Err(bad);
             }
@@ -328,13 +328,13 @@ fn parse(text: &str) -> Result<Vec<Setting>, usize> {
     Ok(settings)
 }
 
-/// Reads what stands between the brackets of a section.
+/// Parses the text between the brackets of a section.
 fn header_of(text: &str) -> Option<(String, Option<String>)> {
     let is_plain = |text: &str| {
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
     let Some((section, name)) = text.split_once([' ', '\t']) else {
-        // The old way of writing a name, `[remote.origin]`, is not plain.
+        // The legacy form `[remote.origin]` is not accepted.
         return is_plain(text).then(|| (text.to_ascii_lowercase(), None));
     };
     let name = name.trim_start().strip_prefix('"')?.strip_suffix('"')?;
@@ -342,7 +342,7 @@ fn header_of(text: &str) -> Option<(String, Option<String>)> {
     (is_plain(section) && is_simple).then(|| (section.to_ascii_lowercase(), Some(name.to_owned())))
 }
 
-/// Reads a value: quotes are taken off, a comment is cut. One that goes on in the next line is not plain.
+/// Parses a value: removes quotes and comments. A value that continues on the next line is not accepted.
 fn value_of(text: &str) -> Option<String> {
     let mut value = String::new();
     let mut is_quoted = false;
@@ -373,7 +373,7 @@ mod tests {
         GitDir { repository, path: PathBuf::from("/r"), settings: Vec::new(), unread: None }
     }
 
-    fn told(text: &str) -> String {
+    fn verdict(text: &str) -> String {
         let path = PathBuf::from("/r");
         let mut dir = empty();
         dir.add(&path.join("config"), text);
@@ -384,18 +384,18 @@ mod tests {
     }
 
     #[test]
-    fn what_git_writes_itself_is_fine() {
+    fn settings_that_git_writes_are_accepted() {
         let text = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\
                     [remote \"origin\"]\n\turl = https://x.test/a.git # here\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
                     [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[user]\n\tname = \"A; B\"\n";
-        assert_eq!(told(text), "fine");
+        assert_eq!(verdict(text), "fine");
         let mut dir = empty();
         dir.add(Path::new("config"), text);
         assert_eq!(dir.origin(), Ok(Some("https://x.test/a.git".to_owned())));
     }
 
     #[test]
-    fn what_could_start_a_program_is_refused() {
+    fn settings_that_could_start_a_program_are_refused() {
         for text in [
             "[core]\n\tsshCommand = x",
             "[core]\n\tgitProxy = x",
@@ -431,8 +431,8 @@ mod tests {
             "sshCommand = x",
             "\u{feff}[core]\n\tsshCommand = x",
         ] {
-            assert_ne!(told(text), "fine", "{text}");
+            assert_ne!(verdict(text), "fine", "{text}");
         }
-        assert!(told("[remote \"o\"]\nvcs=x").contains("`remote.o.vcs`"));
+        assert!(verdict("[remote \"o\"]\nvcs=x").contains("`remote.o.vcs`"));
     }
 }

@@ -1,24 +1,24 @@
-//! Addresses of repositories: which are allowed, which mean the same place, and how they are shown.
+//! Repository URLs: which ones are allowed, which refer to the same repository, and how they are displayed.
 
 use skill_state::without_password;
 use skill_state::{origin_key, plain_path};
 
 use crate::GitError;
 
-/// Whether repositories on this machine may be cloned.
+/// Whether cloning from local paths is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalSources {
-    /// Yes: the config or the environment says so.
+    /// Allowed by the config or the environment.
     Allowed,
-    /// No.
+    /// Not allowed.
     Refused,
-    /// No, and nobody but the administrator can allow it.
+    /// Forbidden by the system config.
     Forbidden,
 }
 
 impl LocalSources {
-    /// Returns what holds for the origin of a repository that is here: whoever put it under `skills_root` chose where it comes from. What is forbidden for
-    /// everybody stays so.
+    /// Returns the setting for the origin of an existing clone: whoever put it under `skills_root` chose its origin.
+    /// The system config still takes precedence.
     pub(crate) fn of_clone(self) -> Self {
         match self {
             Self::Allowed | Self::Refused => Self::Allowed,
@@ -27,11 +27,11 @@ impl LocalSources {
     }
 }
 
-/// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
+/// Checks that git may use a URL: https, ssh, or a local path if allowed.
 pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
-    let refuse = |why| Err(GitError::Url { url: redacted(url), why });
+    let refuse = |reason| Err(GitError::Url { url: redacted(url), reason });
     if url.starts_with('-') || url.contains(char::is_control) {
-        return refuse("it looks like an option, or holds control characters");
+        return refuse("it looks like an option or contains control characters");
     }
     if url.starts_with("https://") || url.starts_with("ssh://") || is_scp(url) {
         return Ok(());
@@ -39,17 +39,17 @@ pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> 
     let is_path = url.starts_with('/') || url.starts_with("./") || url.starts_with("../");
     match (url.starts_with("file://") || is_path, local) {
         (true, LocalSources::Allowed) => Ok(()),
-        (true, LocalSources::Refused) => {
-            refuse("local sources need `allow_local_sources` in config.json, or CSK_ALLOW_FILE=1")
-        }
+        (true, LocalSources::Refused) => refuse(
+            "cloning from local paths needs `allow_local_sources` in config.json or CSK_ALLOW_FILE=1",
+        ),
         (true, LocalSources::Forbidden) => {
-            refuse("`allow_local_sources` is false for everybody on this machine")
+            refuse("the system config disables `allow_local_sources`")
         }
         (false, _) => refuse("use https://, ssh:// or user@host:path"),
     }
 }
 
-/// Returns a URL without the password in it, for messages.
+/// Returns a URL without its password, for messages.
 pub fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find('/').unwrap_or(rest.len());
@@ -75,23 +75,23 @@ fn is_scp(url: &str) -> bool {
         && !path.starts_with("//")
 }
 
-/// Checks a URL that is going to be written down: files that hold it are shared, so it may hold no password.
+/// Checks a URL that is going to be stored: such files are shared, so it must not contain a password.
 pub fn check_declared_url(url: &str, local: LocalSources) -> Result<(), GitError> {
     check_url(url, local)?;
     if without_password(url) == url {
         return Ok(());
     }
-    let why =
-        "it holds a password, and Skillfile.json is shared; let git's credential helper keep it";
-    Err(GitError::Url { url: redacted(url), why })
+    let reason =
+        "it contains a password, and Skillfile.json is shared; use git's credential helper instead";
+    Err(GitError::Url { url: redacted(url), reason })
 }
 
-/// Returns true if two URLs mean the same repository, however it is reached.
+/// Returns true if two URLs refer to the same repository, whatever the transport.
 pub fn is_same_place(one: &str, other: &str) -> bool {
     if let (Some(one), Some(other)) = (local_path(one), local_path(other)) {
         return one == other;
     }
-    // A way that anybody can listen to is not the same as one that nobody can.
+    // An unencrypted transport is never equivalent to an encrypted one.
     if one.starts_with("http://") != other.starts_with("http://") || port(one) != port(other) {
         return false;
     }
@@ -105,10 +105,10 @@ pub fn is_same_place(one: &str, other: &str) -> bool {
     one == other || (is_any_case && one.eq_ignore_ascii_case(&other))
 }
 
-/// Hosts that take capitals of a path for small letters.
+/// Hosts whose paths are case-insensitive.
 const FOLDING: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
 
-/// Returns a path on this machine, in one spelling.
+/// Returns a local path in normalized form.
 fn local_path(url: &str) -> Option<String> {
     let path = url.strip_prefix("file://").unwrap_or(url);
     if !path.starts_with('/') {
@@ -119,7 +119,7 @@ fn local_path(url: &str) -> Option<String> {
     Some(plain.to_owned())
 }
 
-/// Returns the port of a URL, unless it is the usual one.
+/// Returns the port of a URL unless it is a default one.
 fn port(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
@@ -128,7 +128,7 @@ fn port(url: &str) -> Option<&str> {
     Some(port).filter(|port| !["", "22", "80", "443"].contains(port))
 }
 
-/// Returns whose home a path of ssh is in, where that is somebody's own.
+/// Returns the user of an ssh URL, whose home the path is relative to, unless it is `git`.
 fn login(url: &str) -> Option<&str> {
     let rest = match url.split_once("://") {
         Some(("ssh", rest)) => rest,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_left_out() {
+    fn passwords_are_removed() {
         for (url, left) in [
             ("https://me:secret@x.test/a", "https://x.test/a"),
             ("https://ghp_TOKEN@x.test/a", "https://x.test/a"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_place_has_many_addresses() {
+    fn one_repository_has_many_urls() {
         for other in [
             "https://git.test/acme/skills.git",
             "https://me@GIT.test/acme/skills/",

@@ -1,5 +1,5 @@
-//! What the user's own git configuration says, and that of the system: where the ignore rules for every repository are,
-//! and which folders of others are safe. What a repository says does not count.
+//! Reads the git configuration of the user and the system: the global ignore file, and which folders of other users are
+//! safe. The repository's own configuration does not count.
 
 #![expect(clippy::disallowed_methods, reason = "reads the user's git configuration")]
 
@@ -15,7 +15,7 @@ use gix::config::{File, Source, file};
 
 use crate::GitError;
 
-/// Returns the user's file of ignore rules. `git_dir` decides about what is included for some repositories only.
+/// Returns the user's global ignore file. `git_dir` is needed to evaluate conditional includes.
 pub(crate) fn user_rules(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
     let places = Places::find();
     let found = places.configs(git_dir)?;
@@ -29,7 +29,7 @@ pub(crate) fn user_rules(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
     }
 }
 
-/// Returns true if the user has told git that a folder of another user's is safe.
+/// Returns true if `safe.directory` lists one of these folders.
 pub(crate) fn is_declared_safe(git_dir: &Path, folders: &[&Path]) -> Result<bool, GitError> {
     let places = Places::find();
     let mut is_safe = false;
@@ -41,7 +41,7 @@ pub(crate) fn is_declared_safe(git_dir: &Path, folders: &[&Path]) -> Result<bool
                 _ => value,
             };
             is_safe = match (value.as_str(), value.strip_suffix("/*")) {
-                // An empty one forgets those before it.
+                // An empty value resets the list.
                 ("", _) => false,
                 ("*", _) => true,
                 (_, Some(above)) => is_safe || folders.iter().any(|path| path.starts_with(above)),
@@ -56,7 +56,7 @@ fn failed(error: &dyn std::fmt::Display) -> GitError {
     GitError::Failed(format!("cannot read your git configuration: {error}"))
 }
 
-/// Where the user's configuration is.
+/// Where the user's git configuration is.
 struct Places {
     home: Option<PathBuf>,
     xdg: Option<PathBuf>,
@@ -78,7 +78,7 @@ impl Places {
         }
     }
 
-    /// Reads all configuration of the system and the user, the later of which wins.
+    /// Reads the configuration files of the system and the user; later ones win.
     fn configs(&self, git_dir: &Path) -> Result<Vec<File>, GitError> {
         let conditional = conditional::Context { git_dir: Some(git_dir), ..Default::default() };
         let options = file::init::Options {
@@ -98,8 +98,8 @@ impl Places {
     }
 }
 
-/// Returns the files of configuration, the later of which win. That of the system is looked for where Linux has it:
-/// finding that of another installation would take starting git.
+/// Returns the configuration files; later ones win. The system file is expected in its usual place on Linux, since
+/// finding it elsewhere would require running git.
 fn sources(home: Option<&Path>, xdg: Option<&Path>) -> Vec<(Source, PathBuf)> {
     let is_set = |value: &OsString| !matches!(value.to_str(), Some("" | "0" | "false" | "no"));
     let mut sources = Vec::new();

@@ -1,5 +1,5 @@
-//! Performs a plan: each skill by itself. What is new is staged; then its entries of agents, its commands and its text change together, or
-//! not at all.
+//! Applies a plan, each skill separately. New content is staged first; then the skill's agent entries, commands and
+//! text change together, or not at all.
 
 mod change;
 mod commands;
@@ -21,29 +21,29 @@ use super::plan::{Action, SkillPlan};
 use super::seen::Sight;
 use super::{BIN, Observed, Plan, SKILLS, SkillError, Target};
 
-/// What became of one skill.
+/// The result for one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     /// The skill.
     pub name: Identifier,
-    /// Where things of the user were kept, if there were any.
+    /// Where the user's edits were backed up, if there were any.
     pub backups: Vec<String>,
-    /// Why it failed; then what was there before is still there.
+    /// Why it failed; the previous version is still in place.
     pub error: Option<SkillError>,
-    /// The folders that were written or went away, and what to remember of them.
+    /// The folders that were written or removed, with the records to remember.
     seen: Vec<(String, Option<Sight>)>,
 }
 
-/// What a plan is performed with.
+/// What applying a plan needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
-    /// csk's own folder of the project's commands, where it has one.
+    /// csk's own folder for the project's commands, if it has one.
     pub commands: Option<&'a AbsPath>,
-    /// The time that markers tell.
+    /// The timestamp for markers.
     pub now: &'a str,
 }
 
-/// Performs `plan` in `target`, each skill by itself.
+/// Applies `plan` in `target`, each skill separately.
 pub fn apply(
     target: &Target,
     plan: &Gated<Plan>,
@@ -74,7 +74,7 @@ pub fn apply(
             .map(|skill| Change::new(target, skill, markers.get(&skill.name).cloned(), means));
         perform(changes.collect())
     };
-    // Removals first, so that nothing new meets what is going away.
+    // Removals come first, so that new entries never collide with old ones.
     let goes = |skill: &&SkillPlan| matches!(skill.action, Action::Remove(_));
     let (removals, rest): (Vec<_>, Vec<_>) =
         units(&skills).into_iter().partition(|unit| unit.iter().all(goes));
@@ -99,7 +99,7 @@ pub fn apply(
     Ok(applied)
 }
 
-/// Returns the journal of what is about to be made and is in no ledger yet.
+/// Returns a journal of the entries that are about to be created and are not in a ledger yet.
 fn announce(skills: &[&SkillPlan], observed: &Observed) -> Journal {
     let mut journal = Journal::default();
     for skill in skills {
@@ -126,7 +126,7 @@ fn announce(skills: &[&SkillPlan], observed: &Observed) -> Journal {
     journal
 }
 
-/// Brings the ledgers up to date with what was done.
+/// Updates the ledgers to match what was done.
 fn settle(
     target: &Target,
     plan: &Plan,
@@ -141,7 +141,7 @@ fn settle(
     for skill in plan.removals.iter().chain(&plan.skills) {
         let name = &skill.name;
         if failed.contains(name) {
-            // What it made before it failed is csk's all the same, and what it took away is gone.
+            // Whatever a failed skill created still belongs to csk.
             for (folder, ledger) in ledgers.iter_mut().filter(|(folder, _)| **folder != BIN) {
                 if is_made(target, folder, name) {
                     ledger.entries.insert(name.clone());
@@ -175,8 +175,7 @@ fn settle(
     Ok(())
 }
 
-/// Returns the skills that change together: those that take over commands of each other, with whoever these take some of. All others
-/// change by themselves.
+/// Groups skills that hand over commands to each other, which must change together. All others change separately.
 fn units<'a>(skills: &[&'a SkillPlan]) -> Vec<Vec<&'a SkillPlan>> {
     let taken: BTreeSet<&Identifier> = skills.iter().flat_map(|skill| &skill.after).collect();
     let (tied, alone): (Vec<&SkillPlan>, Vec<&SkillPlan>) =

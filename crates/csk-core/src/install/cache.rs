@@ -1,9 +1,8 @@
-//! Snapshots on disk, by the id of their tree: `cache/<source>/<tree>/snapshot/`. Only those with a large file are
-//! kept: git would unpack that again each time it is needed.
+//! Snapshots on disk, by tree id: `cache/<source>/<tree>/snapshot/`. Only snapshots with a large file are cached, since
+//! git would have to unpack it every time.
 //!
-//! Git's id of a tree is a hash over every name, mode and byte in it. It is computed anew before an entry is
-//! used, so an entry that anybody changed is never used, and is made again. Everything here may be deleted at
-//! any time.
+//! A git tree id is a hash over every name, mode and byte in the tree. It is recomputed before an entry is used, so a
+//! modified entry is never used but created again. Everything here may be deleted at any time.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -22,7 +21,7 @@ use crate::git::object::{Large, blob_hasher, hex, pump};
 use crate::git::objects::LARGE;
 use crate::{Content, File, FileKind, Objects, Snapshot};
 
-/// The cache. Each snapshot is read once, however many projects want it.
+/// The snapshot cache. Each snapshot is read once, however many projects need it.
 #[derive(Debug)]
 pub struct Cache {
     folder: AbsPath,
@@ -32,14 +31,14 @@ pub struct Cache {
 
 type Slot = OnceLock<Result<Arc<Snapshot>, SkillError>>;
 
-/// Whether the cache is added to.
+/// How the cache is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Yes.
+    /// Entries are read and added.
     New,
-    /// No: nothing may be written.
+    /// Entries are read, but nothing is written.
     Nothing,
-    /// No, and nothing in it is used.
+    /// The cache is neither read nor written.
     Unused,
 }
 
@@ -49,7 +48,7 @@ impl Cache {
         Self { folder: home.join("cache"), keep, read: Mutex::default() }
     }
 
-    /// Returns the files of `tree`, from the cache or else from `objects`.
+    /// Returns the files of `tree` from the cache, or else from `objects`.
     pub(crate) fn snapshot(
         &self,
         source: &Identifier,
@@ -77,11 +76,11 @@ impl Cache {
         let snapshot = objects.snapshot(tree)?;
         let has_large =
             snapshot.files().iter().any(|file| matches!(file.content, Content::Large(_)));
-        // What is small is read from git's objects as quickly as from a copy of them.
+        // Small files are read from git's objects as fast as from a copy.
         if self.keep == Keep::New && has_large {
             match keep(&place, &snapshot) {
                 Ok(kept) => return Ok(kept),
-                // It only saves time: where it cannot be written, the files come from the repository.
+                // The cache only saves time: if it cannot be written, the files come from the repository.
                 Err(_) => drop(remove_tree(&place)),
             }
         }
@@ -89,7 +88,7 @@ impl Cache {
     }
 }
 
-/// Writes a snapshot beside its place, then moves it there. What is large is read from there afterwards.
+/// Writes a snapshot next to its destination, then moves it there. Large files are read from the copy afterwards.
 fn keep(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
     let (staged, kept) = (place.join("new"), place.join("snapshot"));
     for old in [&staged, &kept] {
@@ -106,7 +105,7 @@ fn keep(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
     Ok(Snapshot::new(snapshot.tree.clone(), files)?)
 }
 
-/// Reads an entry; none if there is none, or if it is not what the tree's id says.
+/// Reads an entry; `None` if it is missing or does not match the tree id.
 fn read(folder: &AbsPath, tree: &str, objects: &Objects) -> Option<Vec<File>> {
     let root = Root::open(folder).ok()?;
     let mut files = Vec::new();
@@ -134,7 +133,7 @@ fn read(folder: &AbsPath, tree: &str, objects: &Objects) -> Option<Vec<File>> {
     (hex(&top.id()) == tree).then_some(files)
 }
 
-/// Reads a file, holds it unless it is large, and returns git's id of it.
+/// Reads a file, keeps it in memory unless it is large, and returns its blob id.
 fn blob(root: &Root, path: &RelPath, objects: &Objects) -> Result<(Content, [u8; 20]), FsError> {
     let shown = root.path().join(path.as_str());
     let failed = |source| FsError::Io { path: shown.to_string(), source };
@@ -158,10 +157,10 @@ fn blob(root: &Root, path: &RelPath, objects: &Objects) -> Result<(Content, [u8;
     Ok((Content::Large(Large { object, size, cached: Some(shown.clone()) }), id))
 }
 
-/// A folder as git hashes it.
+/// A folder, as git hashes it.
 #[derive(Default)]
 struct Tree {
-    /// By the name as git sorts it, which ends a folder's with a slash: mode and id.
+    /// Mode and id by sort key; git sorts folders as if their name ended with a slash.
     files: BTreeMap<String, (&'static str, [u8; 20])>,
     folders: BTreeMap<String, Tree>,
 }

@@ -1,5 +1,5 @@
-//! `consumers.json`: every folder that skills were installed into, registered or not, so that nothing that one
-//! of them uses is ever thrown away.
+//! `consumers.json`: every folder that skills were installed into, registered or not, so that garbage collection never
+//! removes what one of them uses.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,7 @@ const FILE: &str = "consumers.json";
 pub struct Consumers(pub BTreeSet<AbsPath>);
 
 impl Consumers {
-    /// Reads the list below csk's home. One that cannot be understood is an error: what is not known to be
-    /// unused must not be removed.
+    /// Reads the list below csk's home. A malformed list is an error: without it, nothing may be considered unused.
     pub fn read(home: &AbsPath) -> Result<Self, FsError> {
         let path = home.join(FILE);
         let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
@@ -33,7 +32,7 @@ impl Consumers {
         Ok(Self(list.into_iter().filter_map(|text| AbsPath::new(text.value).ok()).collect()))
     }
 
-    /// Writes the list, unless it is what the file holds.
+    /// Writes the list if it has changed.
     pub fn write(&self, home: &AbsPath) -> Result<(), FsError> {
         let consumers: Vec<&str> = self.0.iter().map(AbsPath::as_str).collect();
         let text = format!("{:#}\n", json!({ "consumers": consumers, "schema_version": 1 }));

@@ -1,4 +1,4 @@
-//! The content of everything that some project is going to write, each read and checked once.
+//! The content of everything that any project is going to write, each read and checked once.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use super::{BIN, Cache, Environment, Keep, Prepared, SkillError, Sources, prepar
 use crate::operations::audit::Auditor;
 use crate::{Commit, Declaration};
 
-/// What of a skill's content is the same in every project.
+/// Identifies content that is the same in every project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     name: Identifier,
@@ -37,11 +37,11 @@ impl Key {
     }
 }
 
-/// Contents of several projects.
+/// The content for several projects.
 #[derive(Debug, Default)]
 pub(super) struct PreparedContents(BTreeMap<Key, Result<Arc<Prepared>, SkillError>>);
 
-/// Prepares what the projects need. Without an auditor nothing is audited.
+/// Prepares what the projects need. Without an auditor, nothing is audited.
 pub(super) fn prepare_contents(
     environment: &Environment,
     projects: &[Facts<'_>],
@@ -83,14 +83,14 @@ pub(super) fn prepare_contents(
 }
 
 impl PreparedContents {
-    /// Returns the contents of one project, each past its gate or with why it is not.
+    /// Returns the content for one project: each passed the gate, or has the reason why it did not.
     pub(super) fn of(
         &self,
         environment: &Environment,
         auditor: Option<&Auditor>,
         facts: &Facts<'_>,
     ) -> BTreeMap<Identifier, Result<Content, SkillError>> {
-        // Most installs change nothing.
+        // Fast path: most installs change nothing.
         if self.0.is_empty() {
             return BTreeMap::new();
         }
@@ -125,7 +125,7 @@ fn needs_content(standing: &Standing<'_>) -> bool {
     }
 }
 
-/// Returns the commit that another csk says it installed: what is there is compared with what that commit gives.
+/// Returns the commit that a marker without a receipt claims: the installed files are compared with that commit.
 fn older(standing: &Standing<'_>) -> Option<Commit> {
     let found = standing.found.filter(|found| !found.is_receipted)?;
     Commit::new(&found.marker.commit)

@@ -1,4 +1,4 @@
-//! What an install works with, and how it is asked for.
+//! The inputs and options of an install.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -15,63 +15,63 @@ use super::{Rules, SkillError, Target};
 use crate::operations::audit::Auditor;
 use crate::{Agents, LocalSources, Progress};
 
-/// What an install works with.
+/// The inputs of an install.
 #[derive(Debug, Clone)]
 pub struct Environment {
-    /// The folder of csk's own state.
+    /// The folder with csk's own state.
     pub home: AbsPath,
-    /// The folder of the repositories.
+    /// The folder with the skill repositories.
     pub skills_root: AbsPath,
     /// The agents that csk supports.
     pub agents: Agents,
-    /// Whether repositories on this machine may be cloned.
+    /// Whether cloning from local paths is allowed.
     pub local: LocalSources,
-    /// How long to wait for another csk that changes projects.
+    /// How long to wait for another csk that is changing projects.
     pub lock_timeout: Duration,
-    /// How long to wait for another csk that works on the same repository.
+    /// How long to wait for another csk that is using the same repository.
     pub source_timeout: Duration,
-    /// The time now, as RFC 3339 in UTC.
+    /// The current time, as RFC 3339 in UTC.
     pub now: String,
-    /// Where programs are looked for: the user's `PATH`.
+    /// The user's `PATH`, used to find programs.
     pub path: Option<OsString>,
     /// The roots of all configured projects.
     pub projects: Vec<AbsPath>,
-    /// Audits what is new.
+    /// Audits new skills.
     pub auditor: Auditor,
 }
 
 /// How to install.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How references and locks become commits.
+    /// How references and lockfiles are turned into commits.
     pub rules: Rules,
-    /// Whether the plan is only shown.
+    /// Whether the plan is applied or only returned.
     pub mode: Mode,
     /// Whether missing ignore entries are added.
     pub ignore: Ignore,
-    /// Whether repositories that are missing are cloned.
+    /// Whether missing repositories are cloned.
     pub network: Network,
 }
 
 /// Whether the network may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Yes.
+    /// The network may be used.
     Allowed,
-    /// No.
+    /// The network is not used.
     Refused,
 }
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Yes.
+    /// Apply the plan.
     Apply,
-    /// No: the plan is returned.
+    /// Write nothing and return the plan.
     DryRun,
 }
 
-/// What to do about entries that git does not ignore.
+/// What to do about files that git does not ignore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ignore {
     /// Refuse the project.
@@ -83,10 +83,10 @@ pub enum Ignore {
 /// Why no project was processed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Another csk is at work.
+    /// Another csk is running.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// There is nothing to install from.
+    /// There are no skill repositories to install from.
     #[error("{0}")]
     SkillsRoot(String),
     /// csk's own files cannot be read or written.
@@ -95,7 +95,7 @@ pub enum RunError {
 }
 
 impl Environment {
-    /// Clones what is missing, where that is allowed, then takes csk's lock. Returns what could not be cloned.
+    /// Clones missing repositories if allowed, then acquires the process lock. Returns the clones that failed.
     pub(super) fn begin(
         &self,
         targets: &[Target],
@@ -110,7 +110,7 @@ impl Environment {
         Ok((failed, self.lock_for(mode)?))
     }
 
-    /// Takes csk's lock, unless nothing is written: a dry run writes no lock either.
+    /// Acquires the process lock unless this is a dry run, which writes nothing, not even a lock.
     pub fn lock_for(&self, mode: Mode) -> Result<Option<Lock>, LockError> {
         match mode {
             Mode::Apply => self.lock().map(Some),
@@ -118,7 +118,6 @@ impl Environment {
         }
     }
 
-    /// Takes csk's lock.
     fn lock(&self) -> Result<Lock, LockError> {
         fs::create_dir_all(self.home.as_path())
             .map_err(|source| FsError::Io { path: self.home.to_string(), source })?;

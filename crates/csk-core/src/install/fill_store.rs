@@ -1,4 +1,4 @@
-//! Puts the command files that some project needs into the store, each once, before any project uses them.
+//! Writes the command files that any project needs into the store, each once, before a project uses them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use skill_fs::AbsPath;
 use super::plan::SkillPlan;
 use super::{Plan, Prepared, SkillError, Store};
 
-/// What became of command files that had to be written.
+/// The results of writing command files.
 #[derive(Debug, Default)]
 pub(super) struct Stored(BTreeMap<Key, Result<Option<AbsPath>, SkillError>>);
 
@@ -23,7 +23,7 @@ impl Stored {
         self.get(skill)?.as_ref().err()
     }
 
-    /// Returns where files were kept that somebody had edited.
+    /// Returns where edited command files were backed up.
     pub(super) fn kept(&self, skill: &SkillPlan) -> Option<&AbsPath> {
         self.get(skill)?.as_ref().ok()?.as_ref()
     }
@@ -41,7 +41,7 @@ pub(super) fn fill_store<'a>(store: &Store, plans: impl Iterator<Item = &'a Plan
     }
     let put = |((skill, id), content): (Key, &Arc<Prepared>)| {
         let (files, list) = content.runtime.as_ref().zip(content.list.as_ref())?;
-        // One that is not that of its commit is made again, whatever its own list says.
+        // Command files that do not match their commit are written again, whatever their own list says.
         store.differs(&skill, &id, list)?;
         let put = store.put(&skill, &id, files, list);
         Some(((skill, id), put))

@@ -1,6 +1,6 @@
-//! What must hold before anything is written: each skill's content passes one gate, each project's plan another.
+//! Checks that must pass before anything is written: one gate for each skill's content, one for each project's plan.
 //!
-//! What has passed is [`Gated`], and only this module makes one: `plan` takes gated contents, `apply` a gated plan.
+//! Only this module can construct a [`Gated`] value: `plan` takes gated content, `apply` a gated plan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{ContextState, Environment, Ignore, Plan, Prepared, ProjectError, Ski
 use crate::Declaration;
 use crate::operations::audit::{Auditor, Ruling};
 
-/// A value that has passed its gate, with what the gate warns of.
+/// A value that has passed its gate, with the gate's warnings.
 #[derive(Debug, Clone)]
 pub struct Gated<T> {
     value: T,
@@ -27,20 +27,20 @@ impl<T> Gated<T> {
         &self.value
     }
 
-    /// Returns what the gate warns of.
+    /// Returns the gate's warnings.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns a value that no gate has seen.
+    /// Wraps a value without any checks.
     #[cfg(test)]
     pub(super) fn untested(value: T) -> Self {
         Self { value, warnings: Vec::new() }
     }
 }
 
-/// Lets the content of a skill pass, or says why not: it must have the digest that is locked, and no audit may stand against it.
-/// Without an auditor nothing is decided about audits: such contents are for `status`, whose plans pass no project's gate.
+/// Checks a skill's content: it must match the pinned digest, and the audit must not refuse it. Without an auditor
+/// nothing is audited; such content is for `status`, whose plans are never applied.
 pub(super) fn gate_content(
     environment: &Environment,
     auditor: Option<&Auditor>,
@@ -53,12 +53,12 @@ pub(super) fn gate_content(
     {
         return Err(error);
     }
-    // Command files that are made again are those of an install that has passed.
+    // Restored command files belong to an install that has already passed.
     let auditor = auditor.filter(|_| matches!(standing.need, Need::Install));
     let warnings = match (auditor, &content.audit) {
         (None, _) => Vec::new(),
         (Some(auditor), None) if auditor.looks() => {
-            let message = format!("the files of {} were not audited", standing.skill.name);
+            let message = format!("the files of `{}` were not audited", standing.skill.name);
             return Err(SkillError::Write(message));
         }
         (Some(_), None) => Vec::new(),
@@ -75,8 +75,8 @@ pub(super) fn gate_content(
     Ok(Gated { value: Arc::clone(content), warnings })
 }
 
-/// Lets a plan pass, or says why nothing may be done in the project: two skills bring one command, the repository brings
-/// commands, or git would not ignore what csk writes.
+/// Checks a plan. It is refused if two skills provide the same command, if git tracks files in the command folder, or
+/// if git would not ignore what csk writes.
 pub(super) fn gate_project(
     mut plan: Plan,
     Surroundings { tracked, shadowed }: Surroundings,
@@ -102,7 +102,7 @@ pub(super) fn gate_project(
     Ok(Gated { value: plan, warnings: Vec::new() })
 }
 
-/// Returns why declared skills are revoked, by what is installed of them and where they come from.
+/// Returns why declared skills are revoked, by their installed content and their sources.
 pub(super) fn revoked(
     environment: &Environment,
     facts: &Facts<'_>,
@@ -120,7 +120,8 @@ pub(super) fn revoked(
     facts.target.skills.iter().filter_map(reason).collect()
 }
 
-/// Returns where a skill comes from, where that matters: as it is declared, where its repository is fetched from, and the repository itself.
+/// Returns the sources of a skill if any revocation depends on them: the declared URL, the repository's origin, and the
+/// repository's path.
 fn sources(environment: &Environment, skill: &Declaration) -> Vec<String> {
     if !environment.auditor.asks_for_sources() {
         return Vec::new();

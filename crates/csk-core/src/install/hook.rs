@@ -1,9 +1,9 @@
-//! What may be on PATH: for each project a folder of csk's own, which holds a link for every command that csk installed
-//! there, and nothing else.
+//! What may be on PATH: for each project, a folder of csk's own with a link for every command that csk installed there,
+//! and nothing else.
 //!
-//! `.agents/bin` is in a checkout, and a pull or an archive can put any program into it; so neither the shell hooks nor
-//! `csk exec` ever put it on PATH. `commands/<key>` below csk's home is the receipt and the folder in one: csk alone
-//! writes it. `hook/projects` has a line for each project, a key and its path, that a shell can read without a process.
+//! `.agents/bin` is part of the checkout, so a pull or an archive can put any program into it; neither the shell hooks
+//! nor `csk exec` ever put it on PATH. `commands/<key>` below csk's home is written by csk alone. `hook/projects` has
+//! one line for each project, with its key and path, which a shell can read without starting a process.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -24,39 +24,39 @@ use crate::which::find_program;
 const LIST: &str = "hook";
 const COMMANDS: &str = "commands";
 
-/// Returns true if a path can stand on PATH and on a line.
+/// Returns true if a path can be a PATH entry and fits on one line.
 pub fn can_be_on_path(root: &AbsPath) -> bool {
     !root.as_str().contains([':', '\n', ';'])
 }
 
-/// Returns the folder that puts a project's commands on PATH. It is there if csk has installed some.
+/// Returns the folder that puts a project's commands on PATH. It exists if csk has installed any.
 pub fn commands_folder(home: &AbsPath, root: &AbsPath) -> AbsPath {
     home.join(COMMANDS).join(key_of(root))
 }
 
-/// Returns the folder of the user's own commands, which hold everywhere.
+/// Returns the folder of the globally installed commands.
 pub fn global_commands(home: &AbsPath) -> AbsPath {
     home.join("global").join(BIN)
 }
 
-/// Returns the user's own entries of a PATH: what csk puts there, and what is no folder by itself, left out.
+/// Returns the user's own PATH entries, without csk's entries and empty ones.
 pub fn own_entries(home: &AbsPath, path: &OsStr) -> Vec<PathBuf> {
     let ours = [home.join(COMMANDS), global_commands(home)];
     let is_ours = |folder: &PathBuf| ours.iter().any(|own| folder.starts_with(own.as_path()));
-    // An empty entry would be the current folder.
+    // An empty entry would mean the current folder.
     std::env::split_paths(path)
         .filter(|folder| !folder.as_os_str().is_empty() && !is_ours(folder))
         .collect()
 }
 
-/// Returns the program on the user's own PATH that is run where the command is meant; `bin` is the project's folder of
-/// commands, which may be there as well.
+/// Returns the program on the user's own PATH that shadows a command. `bin` is the project's command folder, which may
+/// be on PATH as well.
 pub fn shadowing(home: &AbsPath, bin: &AbsPath, path: &OsStr, command: &str) -> Option<PathBuf> {
     let own = std::env::join_paths(own_entries(home, path)).unwrap_or_else(|_| OsString::new());
     find_program(command, Some(&own), std::slice::from_ref(bin))
 }
 
-/// Writes the list of projects, unless it says the same already, and removes the commands of those that are gone.
+/// Writes the list of projects if it has changed, and removes the commands of projects that are gone.
 pub(crate) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError> {
     let folder = home.join(LIST);
     fs::create_dir_all(folder.as_path()).map_err(failed(&folder))?;
@@ -64,7 +64,7 @@ pub(crate) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError>
     let lines = consumers.0.iter().filter(|root| can_be_on_path(root) && **root != global);
     let text: String = lines.map(|root| format!("{} {root}\n", key_of(root))).collect();
     write_file(&folder.join("projects"), text.as_bytes())?;
-    // Older versions kept times there.
+    // Older versions stored timestamps here.
     for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
         if entry.file_name() != "projects" {
             let _ = fs::remove_file(entry.path());
@@ -74,15 +74,15 @@ pub(crate) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError>
     let commands = home.join(COMMANDS);
     for entry in fs::read_dir(commands.as_path()).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| !keys.contains(name)) {
-            // Links alone are in it; one that stays is not on any PATH.
+            // It contains only links; one that cannot be removed is not on any PATH.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
     Ok(())
 }
 
-/// Makes the folder of a project's commands hold exactly `wanted`, each with where it leads. Those in `kept` stay as they
-/// are: the skill that brings them could not be changed.
+/// Makes a project's command folder contain exactly the links in `wanted`. Commands in `kept` stay unchanged, since
+/// their skill could not be updated.
 pub(super) fn put_commands(
     home: &AbsPath,
     root: &AbsPath,
@@ -105,7 +105,7 @@ pub(super) fn put_commands(
         }
     }
     if known.is_empty() {
-        // It may never have been there.
+        // The folder may never have existed.
         let _ = fs::remove_dir(folder.as_path());
         return Ok(());
     }
@@ -119,7 +119,7 @@ pub(super) fn put_commands(
         if fs::read_link(place.as_path()).is_ok_and(|found| found.as_os_str() == to.as_str()) {
             continue;
         }
-        // Beside it, then over it: a command is there whole, old or new.
+        // Created under another name, then renamed: the command is always complete, old or new.
         let staged = home.join(COMMANDS).join(format!(".new-{}", key_of(root)));
         let _ = fs::remove_file(staged.as_path());
         make_link(to, staged.as_path())

@@ -1,7 +1,7 @@
-//! What an install is about to make in a project, written down before it does.
+//! Records what an install is about to create in a project.
 //!
-//! A ledger says what csk made; it is written when an install is done. If the install is killed before,
-//! the journal tells the next one which entries are csk's all the same, and which folder is its leavings.
+//! A ledger lists what csk created; it is written when an install finishes. If the install is killed before that, the
+//! journal tells the next one which entries belong to csk anyway, and which folder to clean up.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -29,23 +29,23 @@ pub(super) struct Journal {
     pub(super) adds: BTreeMap<String, Vec<Identifier>>,
 }
 
-/// The folder in which edits of the user are kept.
+/// The folder for backups of the user's edits.
 const BACKUPS: &str = ".agents/backups";
 
-/// Returns the folder in which an install prepares what it writes.
+/// Returns the folder in which an install stages what it writes.
 pub(super) fn stage(target: &Target) -> AbsPath {
     target.root.join(STAGE)
 }
 
 impl Journal {
-    /// Reads the journal that a killed install left, if one did.
+    /// Reads the journal of an interrupted install, if there is one.
     pub(super) fn read(target: &Target) -> Result<Option<Self>, FsError> {
         let path = target.root.join(JOURNAL);
         let Some(text) = read_text(&path)? else { return Ok(None) };
-        // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.
-        let value: Value = read_json(&text).map_err(|why| {
-            let what = "it is not a journal of csk; delete it if no csk is running in this project";
-            failed(&path, io::Error::other(format!("{why}; {what}")))
+        // A journal is replaced atomically, so a malformed one does not come from an interrupted install of csk.
+        let value: Value = read_json(&text).map_err(|error| {
+            let what = "not a csk journal; delete it if no csk is running in this project";
+            failed(&path, io::Error::other(format!("{error}; {what}")))
         })?;
         let names = |names: &Value| -> Vec<Identifier> {
             let texts = names.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -55,10 +55,10 @@ impl Journal {
         Ok(Some(Self { adds: adds.map(|(folder, all)| (folder.clone(), names(all))).collect() }))
     }
 
-    /// Writes the journal, and makes the folder for staging.
+    /// Writes the journal and creates the staging folder.
     pub(super) fn begin(&self, target: &Target) -> Result<(), FsError> {
         let stage = stage(target);
-        // Without a journal nobody is at work here; what is in the way is nobody's.
+        // Without a journal no install is running, so the stage contains only leftovers.
         remove_tree(&stage)?;
         fs::create_dir_all(stage.as_path()).map_err(|source| failed(&stage, source))?;
         let adds: BTreeMap<&str, Vec<&str>> = self
@@ -72,7 +72,7 @@ impl Journal {
         write_file(&target.root.join(JOURNAL), text.as_bytes()).map(|_| ())
     }
 
-    /// Removes what is left of an install that is done. Nothing of the user's is ever in the stage.
+    /// Cleans up after a finished install. The stage never contains anything of the user's.
     pub(super) fn end(target: &Target) -> Result<(), FsError> {
         let stage = stage(target);
         remove_tree(&stage)?;
@@ -81,8 +81,8 @@ impl Journal {
     }
 }
 
-/// Returns true if the entry `name` of `folder` is exactly what csk made: its very link, or a folder that is
-/// byte for byte what was installed.
+/// Returns true if the entry `name` in `folder` is exactly what csk created: the same link, or a folder that is byte
+/// for byte what was installed.
 pub(super) fn is_pristine(target: &Target, folder: &str, name: &Identifier) -> bool {
     let path = target.folder(folder).join(name.as_str());
     if let Ok(link) = fs::read_link(path.as_path()) {
@@ -99,7 +99,7 @@ pub(super) fn is_untouched(root: &Root) -> bool {
     marker.is_ok_and(|(marker, _)| found.is_ok_and(|found| !is_edited(&marker, &found)))
 }
 
-/// Returns a place in the backups that is free.
+/// Returns a free path in the backups folder.
 pub(super) fn backup_place(target: &Target, name: &str) -> Result<AbsPath, FsError> {
     let folder = target.root.join(BACKUPS);
     fs::create_dir_all(folder.as_path()).map_err(|source| failed(&folder, source))?;
@@ -113,7 +113,7 @@ pub(super) fn backup_place(target: &Target, name: &str) -> Result<AbsPath, FsErr
     Ok(place)
 }
 
-/// Removes a folder of csk's, also where permissions were taken away from parts of it.
+/// Removes one of csk's folders, even if parts of it are not writable.
 pub(crate) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
     match fs::remove_dir_all(path.as_path()) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -124,7 +124,7 @@ pub(crate) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
     }
 }
 
-/// Removes whatever stands where a folder of csk's own belongs and is none.
+/// Removes anything but a folder at the path of one of csk's own folders.
 pub(super) fn remove_obstacle(path: &AbsPath) -> Result<(), FsError> {
     match fs::symlink_metadata(path.as_path()) {
         Ok(metadata) if !metadata.is_dir() => ignore_missing(fs::remove_file(path.as_path()), path),
@@ -132,7 +132,7 @@ pub(super) fn remove_obstacle(path: &AbsPath) -> Result<(), FsError> {
     }
 }
 
-/// Gives the owner all rights to every folder at or below `path`; links are not followed.
+/// Makes every folder at or below `path` writable for its owner; links are not followed.
 fn open_up(path: &AbsPath) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path.as_path())?;
     if !metadata.is_dir() {
@@ -147,10 +147,10 @@ fn open_up(path: &AbsPath) -> io::Result<()> {
     Ok(())
 }
 
-/// Finishes what a killed install left: its entries go into the ledgers, its leavings away.
+/// Completes an interrupted install: adds its entries to the ledgers and cleans up its stage.
 pub fn finish_interrupted(target: &Target, agents: &Agents, store: &Store) -> Result<(), FsError> {
     let Some(journal) = Journal::read(target)? else { return Ok(()) };
-    // A checkout may bring a journal: only the folders that csk works in are believed.
+    // A checkout may contain a journal: only folders that csk manages are accepted.
     let known: Vec<String> = agents
         .adapter_folders(target.scope)
         .into_iter()
@@ -170,7 +170,7 @@ pub fn finish_interrupted(target: &Target, agents: &Agents, store: &Store) -> Re
     Journal::end(target)
 }
 
-/// Returns the entries of `folder` that a killed install announced and made.
+/// Returns the entries of `folder` that an interrupted install recorded and created.
 pub(super) fn announced(
     journal: &Option<Journal>,
     target: &Target,
@@ -181,7 +181,7 @@ pub(super) fn announced(
     names.filter(|name| is_ours(target, folder, name, store)).cloned().collect()
 }
 
-/// Returns true if what is at the place of an announced entry can only have been made by csk.
+/// Returns true if the entry at the recorded path can only have been created by csk.
 fn is_ours(target: &Target, folder: &str, name: &Identifier, store: &Store) -> bool {
     if folder != BIN {
         return is_made(target, folder, name);
@@ -190,7 +190,7 @@ fn is_ours(target: &Target, folder: &str, name: &Identifier, store: &Store) -> b
     link.is_ok_and(|link| store.layout().holds(&link.to_string_lossy()))
 }
 
-/// Returns true if the entry of a skill in `folder` can only have been made by csk.
+/// Returns true if a skill's entry in `folder` can only have been created by csk.
 pub(super) fn is_made(target: &Target, folder: &str, name: &Identifier) -> bool {
     let path = target.folder(folder).join(name.as_str());
     if let Ok(link) = fs::read_link(path.as_path()) {
@@ -200,7 +200,7 @@ pub(super) fn is_made(target: &Target, folder: &str, name: &Identifier) -> bool 
     marker.is_some_and(|(marker, _)| marker.name == *name)
 }
 
-/// Writes the ledger of a folder; an empty one goes away.
+/// Writes the ledger of a folder; removes it if it is empty.
 pub(super) fn write_ledger(folder: &AbsPath, ledger: &Ledger) -> Result<(), FsError> {
     let path = folder.join(LEDGER_FILE);
     if ledger.entries.is_empty() {

@@ -1,4 +1,4 @@
-//! What a lock means for a skill: its commit counts, whatever the reference names now.
+//! Applies the lockfile to a skill: the pinned commit counts, wherever the reference points now.
 
 use std::collections::BTreeSet;
 
@@ -7,58 +7,58 @@ use skill::{Digest, Identifier, RefKind};
 use super::{ProjectError, Resolution, SkillError, Target};
 use crate::{Commit, Declaration, Locked};
 
-/// How references and locks become commits.
+/// How references and lockfiles are turned into commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// What a tag that moved means.
+    /// What happens if a tag has moved.
     pub tags: Tags,
-    /// How locks are used.
+    /// How the lockfile is used.
     pub lock: LockUse,
 }
 
 impl Rules {
-    /// The rules of commands that show the state and change nothing.
+    /// The rules for commands that only show the state.
     pub const STATUS: Self = Self { tags: Tags::MayMove, lock: LockUse::Follow };
 }
 
-/// What a tag that moved means.
+/// What happens if a tag has moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tags {
-    /// A warning.
+    /// Print a warning.
     MayMove,
-    /// An error.
+    /// Fail.
     Strict,
 }
 
-/// How the lock of a project is used.
+/// How a project's lockfile is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockUse {
-    /// Its commits are installed, and it is brought up to date with the Skillfile.
+    /// Install the pinned commits and update the lockfile to match the Skillfile.
     Follow,
-    /// It must be there and match the Skillfile and what the references name.
+    /// Fail unless the lockfile exists and matches the Skillfile and the references.
     Require,
-    /// It is written anew with what the references name.
+    /// Pin what the references point to now.
     Refresh,
 }
 
-/// How a locked commit stands to what its reference names now.
+/// How a pinned commit relates to where its reference points now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// It is that commit, or a branch went on from it.
+    /// The reference points to the commit, or is a branch that descends from it.
     Fine,
-    /// The reference names a commit that does not come from it, or none.
+    /// The reference points to an unrelated commit, or to none.
     Moved(Option<Commit>),
-    /// The repository does not have it.
+    /// The commit is not in the repository.
     Absent,
-    /// The repository has it with another tree.
+    /// The commit is in the repository but has another tree.
     OtherTree,
 }
 
-/// The commit to install, and what to tell about it.
+/// The commit to install, and a warning about it.
 pub(super) struct Choice {
     pub(super) commit: Result<Commit, SkillError>,
     pub(super) warning: Option<String>,
-    /// Whether the commit is that of the lock.
+    /// Whether the commit comes from the lockfile.
     pub(super) is_locked: bool,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn choose(
     let resolved = resolution.get(skill).commit;
     let locked = target.lock.as_ref().and_then(|lock| lock.get(skill));
     let free = |commit| Choice { commit, warning: None, is_locked: false };
-    // What is there may have the commit, and is not what was declared.
+    // The repository may contain the commit, but it is not the declared one.
     if matches!(resolved, Err(SkillError::OtherOrigin { .. })) {
         return free(resolved);
     }
@@ -83,7 +83,7 @@ pub(super) fn choose(
         }
         (Some(locked), LockUse::Follow | LockUse::Require) => locked,
     };
-    // A repository that cannot be read says why.
+    // The resolution error says why the repository cannot be read.
     let Some(finding) = resolution.finding(skill, locked) else { return free(resolved) };
     let fixed = |warning| Choice { commit: Ok(locked.commit.clone()), warning, is_locked: true };
     match finding {
@@ -104,7 +104,7 @@ pub(super) fn choose(
             match usage {
                 LockUse::Require => free(Err(moved)),
                 LockUse::Follow | LockUse::Refresh => {
-                    fixed(Some(format!("{moved}; the locked commit is used")))
+                    fixed(Some(format!("{moved}; using the locked commit")))
                 }
             }
         }
@@ -125,7 +125,7 @@ pub(super) fn check_lock(target: &Target, usage: LockUse) -> Result<(), ProjectE
     }
 }
 
-/// Returns an error if a skill's files do not have the digest that is locked.
+/// Returns an error if a skill's files do not match the pinned digest.
 pub(super) fn wrong_bundle(
     target: &Target,
     skill: &Declaration,

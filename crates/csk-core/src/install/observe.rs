@@ -1,4 +1,4 @@
-//! Reads what is in a project: ledgers, markers, the digests of what is installed, the entries of agents.
+//! Reads the state of a project: ledgers, markers, digests of installed skills, agent entries.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -17,118 +17,118 @@ use super::prepare::name_warning;
 use super::seen::{Look, Sight};
 use super::surroundings::link_on_the_way;
 use super::{BIN, Environment, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
-use crate::env_files::FIRST_LINE;
+use crate::env_files::is_generated;
 use crate::{Agents, Ledger};
 
-/// What is said of a marker that a newer csk wrote.
+/// The start of the message about a marker that a newer csk wrote.
 const NEWER: &str = "Unsupported installed marker schema";
-/// The most that is read of a marker or a ledger.
+/// The size limit of a marker or a ledger.
 const MAX_FILE: u64 = 16 << 20;
 
-/// What is in a project.
+/// The state of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// The skills that csk installed.
     pub ledger: Ledger,
     /// Every skill that is declared or installed.
     pub contexts: BTreeMap<Identifier, ContextState>,
-    /// The folders of agents, by path.
+    /// The agents' folders, by path.
     pub adapters: BTreeMap<String, ObservedAdapter>,
-    /// The folder of the commands, with everything in it.
+    /// The command folder, with all its entries.
     pub bin: ObservedAdapter,
-    /// The files that put the commands on PATH, where they are not as they should be.
+    /// The env files that are missing or differ.
     pub env: Vec<EnvFile>,
-    /// What csk installed here by itself.
+    /// The receipts of what csk installed here.
     pub receipts: Receipts,
-    /// What to remember, so that the next run need not read it all.
+    /// The fingerprints to store, so that the next run can skip unchanged folders.
     pub seen: Seen,
 }
 
-/// What is at the place of a skill.
+/// What is at the path of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextState {
     /// Nothing.
     Missing,
-    /// Something that csk did not make.
+    /// Something that csk did not create.
     Foreign,
-    /// Something of csk's that a newer csk made; it is left alone.
+    /// Installed by a newer csk; it is left alone.
     Newer(String),
-    /// Something of csk's that is not whole any more; the text says why.
+    /// Installed by csk but damaged; the text says why.
     Broken(String),
     /// An installed skill.
     Installed {
-        /// What the install wrote.
+        /// The marker that the install wrote.
         marker: Box<Marker>,
-        /// The digests of what is there now.
+        /// The digests of the current files.
         content: Digests,
-        /// What is to be told of it.
+        /// A warning to report.
         warning: Option<String>,
-        /// The files of its commands, if it brings some.
+        /// The state of its command files, if it has any.
         runtime: Option<RuntimeState>,
         /// The digest of the marker itself.
         marker_digest: Digest,
-        /// Whether csk has a receipt for the marker: else a stranger may have written it.
+        /// Whether csk has a receipt for the marker. If not, anyone may have written it.
         is_receipted: bool,
     },
 }
 
-/// A folder of an agent.
+/// An agent's folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedAdapter {
-    /// The entries that csk made.
+    /// The entries that csk created.
     pub ledger: Ledger,
-    /// Every entry that is declared or was made.
+    /// Every entry that is declared or that csk created.
     pub entries: BTreeMap<Identifier, AdapterState>,
 }
 
-/// A file that puts commands on PATH and is not as it should be.
+/// An env file that is missing or differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvFile {
-    /// Its path below the root.
+    /// The path below the root.
     pub path: &'static str,
-    /// What it should hold.
+    /// The expected text.
     pub text: String,
-    /// Whether something of the user's is in its place.
+    /// Whether a file of the user's is in its place.
     pub is_foreign: bool,
 }
 
-/// What is at the place of an agent's entry.
+/// What is at the path of an agent's entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdapterState {
     /// Nothing.
     Missing,
-    /// A link and where it points.
+    /// A link and its target.
     Link(String),
-    /// A folder and the digests of its content.
+    /// A folder and its digests.
     Folder(Digests),
     /// Something else.
     Other,
 }
 
-/// What csk remembers of a project.
+/// What csk stores about a project between runs.
 #[derive(Debug, Clone)]
 pub struct Memory {
-    /// Fingerprints and digests of the last run: unchanged folders are not read again.
+    /// The fingerprints of the last run: unchanged folders are not read again.
     pub seen: Seen,
-    /// What csk installed here by itself.
+    /// The receipts of what csk installed here.
     pub receipts: Receipts,
 }
 
 impl Memory {
-    /// Reads what is kept below csk's home.
+    /// Loads both from csk's home.
     pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
         Self { seen: Seen::load(home, root), receipts: Receipts::load(home, root) }
     }
 }
 
-/// Reads a project as the last run left it.
+/// Reads a project, using what the last run stored.
 pub fn observe_project(environment: &Environment, target: &Target) -> Result<Observed, FsError> {
     let home = &environment.home;
     let memory = Memory::load(home, &target.root);
     observe(target, &environment.agents, &Store::new(home), memory)
 }
 
-/// Reads the project. What was seen before and was not touched since is not read again.
+/// Reads a project. Folders that have not changed since the last run are not read again.
 pub fn observe(
     target: &Target,
     agents: &Agents,
@@ -137,18 +137,18 @@ pub fn observe(
 ) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
     let mut ledger = read_ledger(&folder)?;
-    // What a killed install has made is csk's, whether or not the next one has noted it yet.
+    // What an interrupted install created belongs to csk, even before a ledger lists it.
     let pending = Journal::read(target)?;
     ledger.entries.extend(announced(&pending, target, SKILLS, store));
     let skills = open_folder(&folder)?;
     let declared: BTreeSet<Identifier> =
         target.skills.iter().map(|skill| skill.name.clone()).collect();
     let wanted = target.adapters();
-    // An agent that was removed leaves its ledger behind: every folder that may have one is looked at.
+    // A removed agent leaves its ledger behind, so every folder that may have one is checked.
     let known = agents.adapter_folders(target.scope).into_iter().chain(wanted.iter().cloned());
     let mut ledgers = BTreeMap::new();
     for path in known.collect::<BTreeSet<String>>() {
-        // Nothing behind a link is csk's; the folders that are wanted were checked before.
+        // Nothing behind a symlink belongs to csk; the wanted folders have been checked before.
         let is_linked = || !matches!(link_on_the_way(target, &path), Ok(None));
         if !wanted.contains(&path) && is_linked() {
             continue;
@@ -157,7 +157,7 @@ pub fn observe(
         ledger.entries.extend(announced(&pending, target, &path, store));
         ledgers.insert(path, ledger);
     }
-    // Any ledger may be the one that was not lost.
+    // Some ledgers may have been lost, so the entries of all of them count.
     let made = ledgers.values().flat_map(|ledger| &ledger.entries).chain(&ledger.entries);
     let names: BTreeSet<&Identifier> = declared.iter().chain(made).collect();
     let observer = Observer { ledger: &ledger, seen: &seen, store, receipts: &receipts };
@@ -197,7 +197,7 @@ pub fn observe(
     Ok(Observed { ledger, contexts, adapters, bin, env: env_files(target)?, receipts, seen })
 }
 
-/// Opens a folder; none if there is nothing.
+/// Opens a folder; `None` if it does not exist.
 fn open_folder(path: &AbsPath) -> Result<Option<Root>, FsError> {
     match Root::open(path) {
         Ok(root) => Ok(Some(root)),
@@ -206,7 +206,7 @@ fn open_folder(path: &AbsPath) -> Result<Option<Root>, FsError> {
     }
 }
 
-/// Reads the folder of the commands.
+/// Reads the command folder.
 fn commands(target: &Target) -> Result<ObservedAdapter, FsError> {
     let folder = target.folder(BIN);
     let mut bin = ObservedAdapter { ledger: read_ledger(&folder)?, entries: BTreeMap::new() };
@@ -218,7 +218,7 @@ fn commands(target: &Target) -> Result<ObservedAdapter, FsError> {
     };
     for entry in entries {
         let entry = entry.map_err(failed)?;
-        // A name that no command can have is in nobody's way.
+        // A name that no command can have never collides.
         let name = entry.file_name().into_string().ok().and_then(|name| Identifier::new(name).ok());
         let Some(name) = name else { continue };
         let state = match fs::read_link(entry.path()) {
@@ -230,7 +230,7 @@ fn commands(target: &Target) -> Result<ObservedAdapter, FsError> {
     Ok(bin)
 }
 
-/// Returns the files that put commands on PATH and are missing, different, or the user's.
+/// Returns the env files that are missing, different, or the user's.
 fn env_files(target: &Target) -> Result<Vec<EnvFile>, FsError> {
     let mut files = Vec::new();
     if target.skills.is_empty() {
@@ -239,7 +239,7 @@ fn env_files(target: &Target) -> Result<Vec<EnvFile>, FsError> {
     for (path, text) in target.env_files() {
         let is_foreign = match read_text(&target.root.join(path)) {
             Ok(Some(found)) if found == text => continue,
-            Ok(Some(found)) => !found.starts_with(FIRST_LINE),
+            Ok(Some(found)) => !is_generated(&found),
             Ok(None) => false,
             Err(FsError::NotRegular { .. } | FsError::Escapes { .. }) => true,
             Err(error) => return Err(error),
@@ -249,7 +249,7 @@ fn env_files(target: &Target) -> Result<Vec<EnvFile>, FsError> {
     Ok(files)
 }
 
-/// What the state of a skill's folder is judged by.
+/// What is needed to judge the state of a skill's folder.
 struct Observer<'a> {
     ledger: &'a Ledger,
     seen: &'a Seen,
@@ -258,7 +258,7 @@ struct Observer<'a> {
 }
 
 impl Observer<'_> {
-    /// Reads the folder of a skill.
+    /// Reads a skill's folder.
     fn context(
         &self,
         skills: &Root,
@@ -283,12 +283,12 @@ impl Observer<'_> {
             Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
             Err(reason) => return Ok((ContextState::Broken(reason), None)),
         };
-        // Without a ledger the marker says whose it is: another csk installed it, or the ledger was lost.
+        // Without a ledger entry the marker decides: another csk installed it, or the ledger was lost.
         if !is_ours && marker.name != *name {
             return Ok((ContextState::Foreign, None));
         }
         let warn = |root: &Root| {
-            let path = RelPath::new(SKILL_FILE).expect("it is a plain name");
+            let path = RelPath::new(SKILL_FILE).expect("SKILL.md is a plain name");
             name_warning(&root.read(&path, MAX_SKILL_FILE_BYTES).ok()?, name.as_str())
         };
         Ok(match self.seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
@@ -313,20 +313,20 @@ impl Observer<'_> {
     }
 }
 
-/// Reads the marker in the folder `root`, and returns its digest as well; the error says what is wrong with it.
+/// Reads the marker in the folder `root` and returns it with its digest; the error says what is wrong with it.
 pub(crate) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), String> {
-    let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
+    let path = RelPath::new(MARKER_FILE).expect("the marker's name is a plain name");
     let bytes = root.read(&path, MAX_FILE).map_err(|error| error.to_string())?;
     let digest = Digest::of(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))?;
     let (marker, problems) = Marker::parse(shown, &text);
     marker.map(|marker| (marker, digest)).ok_or_else(|| {
         let is_newer = problems.iter().any(|problem| problem.code == skill::Code::SchemaVersion);
-        let what = if is_newer { NEWER } else { "the installed marker cannot be read" };
-        let why =
+        let what = if is_newer { NEWER } else { "cannot read the installed marker" };
+        let reason =
             problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
         let newer = if is_newer { "; it requires a newer csk" } else { "" };
-        format!("{what} in {shown}{why}{newer}")
+        format!("{what} in {shown}{reason}{newer}")
     })
 }
 
@@ -335,7 +335,7 @@ fn adapter(
     at: &str,
     seen: &Seen,
 ) -> Result<(AdapterState, Option<Sight>), FsError> {
-    // Nearly all entries are links: that is asked first.
+    // Nearly all entries are links, so that is checked first.
     match fs::read_link(path.as_path()) {
         Ok(target) => return Ok((AdapterState::Link(target.to_string_lossy().into_owned()), None)),
         Err(error) if is_absent(&error) => return Ok((AdapterState::Missing, None)),
@@ -351,16 +351,19 @@ fn adapter(
     }))
 }
 
-/// Reads the ledger of a folder; no folder and no file are an empty one.
+/// Reads the ledger of a folder; a missing folder or file means an empty ledger.
 pub(super) fn read_ledger(folder: &AbsPath) -> Result<Ledger, FsError> {
     let path = folder.join(LEDGER_FILE);
     let Some(text) = read_text(&path)? else { return Ok(Ledger::default()) };
     let (ledger, problems) = Ledger::parse(path.as_str(), &text);
     ledger.ok_or_else(|| {
-        // Without it nobody can tell what is the user's, so nothing may be touched.
-        let why = problems.first().map_or_else(String::new, |problem| problem.message.clone());
-        let what = "fix the file, or delete it: csk then knows its entries by what they are";
-        FsError::Io { path: path.to_string(), source: io::Error::other(format!("{why}; {what}")) }
+        // Without a ledger csk cannot tell what belongs to the user, so nothing may be touched.
+        let reason = problems.first().map_or_else(String::new, |problem| problem.message.clone());
+        let what = "fix the file, or delete it; csk can recognize its own entries without it";
+        FsError::Io {
+            path: path.to_string(),
+            source: io::Error::other(format!("{reason}; {what}")),
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! Decides what an install changes, without touching the disk.
 //!
-//! Input: a [`World`], which is all that was resolved, observed, prepared and let through the gate. Output: a [`Plan`],
+//! The input is everything that was resolved, observed, prepared and passed by the gate. The output is a [`Plan`] with
 //! one [`SkillPlan`] for each skill. A plan owns everything that is going to be written.
 
 mod adapters;
@@ -29,133 +29,133 @@ use super::store::StoreLayout;
 use super::{Prepared, SkillError};
 use crate::Commit;
 
-/// Everything that a plan follows from.
+/// Everything that a plan is based on.
 #[derive(Debug, Clone, Copy)]
 pub struct World<'a> {
-    /// What is wanted, and what is there.
+    /// The desired and the current state.
     pub facts: Facts<'a>,
-    /// What is going to be written.
+    /// The content to write.
     pub contents: Contents<'a>,
-    /// Why skills that are installed are revoked, where they are.
+    /// Why installed skills are revoked, for those that are.
     pub revoked: &'a BTreeMap<Identifier, String>,
-    /// Where command files are.
+    /// The layout of the command store.
     pub store: &'a StoreLayout,
 }
 
-/// The content of the skills that need some.
+/// The content of the skills that need any.
 #[derive(Debug, Clone, Copy)]
 pub enum Contents<'a> {
-    /// What was prepared for each, or why that failed.
+    /// The prepared content of each skill, or why preparing it failed.
     New(&'a BTreeMap<Identifier, Result<Content, SkillError>>),
-    /// Nothing is written: the plan says what is wrong with what is installed.
+    /// Nothing is written: the plan shows what is wrong with the installed skills.
     AsInstalled,
 }
 
 /// The content of one skill.
 #[derive(Debug, Clone)]
 pub struct Content {
-    /// What is written.
+    /// The content to write.
     pub new: Gated<Arc<Prepared>>,
-    /// What the commit gives that another csk says it installed.
+    /// The content of the commit that another csk claims to have installed.
     pub before: Option<Arc<Prepared>>,
 }
 
-/// Everything that is to be done in one project.
+/// Everything to be done in one project.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Skills that are not declared any more.
+    /// Skills that are no longer declared.
     pub removals: Vec<SkillPlan>,
     /// Declared skills, in the order of the Skillfile.
     pub skills: Vec<SkillPlan>,
-    /// Commands that go and belong to no skill.
+    /// Commands to remove that belong to no skill.
     pub unowned: Vec<CommandChange>,
-    /// Every command that is going to be there, with its skill and where it leads.
+    /// Every command after the install, with its skill and its link target.
     pub commands: BTreeMap<Identifier, (Identifier, String)>,
-    /// Commands that more than one skill brings. Nothing is installed while there are some.
+    /// Commands that more than one skill provides. If there are any, nothing is installed.
     pub collisions: Vec<Collision>,
-    /// Files that put the commands on PATH and are written.
+    /// Env files to write.
     pub env: Vec<EnvFile>,
-    /// Entries that are added to `.gitignore`, before anything else is written.
+    /// Entries to add to `.gitignore` before anything else is written.
     pub ignore: Vec<String>,
     /// Warnings about the project.
     pub warnings: Vec<String>,
-    /// What is worth knowing of it.
+    /// Notes about the project.
     pub notes: Vec<String>,
 }
 
-/// What is to be done for one skill. Its text, its entries of agents and its commands change together or not at all.
+/// Everything to be done for one skill. Its text, agent entries and commands change together or not at all.
 #[derive(Debug, Clone)]
 pub struct SkillPlan {
     /// The skill.
     pub name: Identifier,
-    /// The state before, for `status`.
+    /// The current state, for `status`.
     pub label: Label,
-    /// The commit that is wanted; none for a removal.
+    /// The wanted commit; `None` for a removal.
     pub commit: Option<Commit>,
-    /// What is installed.
+    /// The installed version.
     pub installed: Option<Installed>,
-    /// What is done.
+    /// What to do.
     pub action: Action,
-    /// Its commands that appear, change or go.
+    /// Its commands to add, change or remove.
     pub commands: Vec<CommandChange>,
-    /// Skills that must be changed before it: it takes over their commands.
+    /// Skills that must change first, because this one takes over their commands.
     pub after: BTreeSet<Identifier>,
-    /// Warnings that stop nothing.
+    /// Warnings that do not stop the install.
     pub warnings: Vec<String>,
 }
 
-/// What a plan and a report say of an installed version.
+/// An installed version, as shown in plans and reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     /// The commit.
     pub commit: String,
-    /// The files.
+    /// The installed files.
     pub files: Vec<String>,
 }
 
-/// What is done for a skill.
+/// What to do for a skill.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Nothing: its text and its entries of agents are as declared.
+    /// Nothing: its text and agent entries are as declared.
     Current,
-    /// Its text is written.
+    /// Write its text.
     Install(Install),
-    /// Its text stays, and what belongs to it is made again.
+    /// Keep its text and restore what belongs to it.
     Repair(Repair),
-    /// It is not declared any more.
+    /// Remove it, since it is no longer declared.
     Remove(Remove),
-    /// Nothing, and this is why.
+    /// Nothing, for this reason.
     Refused(SkillError),
 }
 
-/// A skill whose text is written.
+/// The details of [`Action::Install`].
 #[derive(Debug, Clone)]
 pub struct Install {
-    /// The files.
+    /// The files to write.
     pub content: Arc<Prepared>,
-    /// Whether what is there was changed by hand, and is kept aside.
+    /// Whether the installed files were edited and are backed up.
     pub keeps_edits: bool,
-    /// The entries of agents that change.
+    /// The agent entries to change.
     pub adapters: Vec<AdapterChange>,
 }
 
-/// A skill whose text stays.
+/// The details of [`Action::Repair`].
 #[derive(Debug, Clone)]
 pub struct Repair {
-    /// The files of its commands, where those in the store are missing or wrong.
+    /// The command files, if those in the store are missing or modified.
     pub content: Option<Arc<Prepared>>,
-    /// The entries of agents that change.
+    /// The agent entries to change.
     pub adapters: Vec<AdapterChange>,
 }
 
-/// A skill that is not declared any more.
+/// The details of [`Action::Remove`].
 #[derive(Debug, Clone)]
 pub struct Remove {
-    /// Whether the folder of the skill is csk's, and goes.
+    /// Whether the skill's folder belongs to csk and is removed.
     pub text: bool,
-    /// Whether what is there was changed by hand, and is kept aside.
+    /// Whether the installed files were edited and are backed up.
     pub keeps_edits: bool,
-    /// The entries of agents that go.
+    /// The agent entries to remove.
     pub adapters: Vec<AdapterChange>,
 }
 
@@ -168,16 +168,16 @@ pub enum Label {
     Missing,
     /// Another commit is wanted.
     UpdateAvailable,
-    /// Not what was installed; the text says what differs, where that is not the content.
+    /// Differs from what was installed; the text says what, unless it is the content.
     ContentDrift(Option<String>),
-    /// Not declared any more; an install removes it.
+    /// No longer declared; the next install removes it.
     Removed,
-    /// It cannot be told.
+    /// The state is unknown.
     Error,
 }
 
 impl Label {
-    /// Returns the stable word.
+    /// Returns the stable label.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::UpToDate => "up-to-date",
@@ -212,7 +212,7 @@ impl Plan {
 }
 
 impl SkillPlan {
-    /// Returns true if nothing is to be done.
+    /// Returns true if there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && matches!(self.action, Action::Current | Action::Refused(_))
     }
@@ -225,7 +225,7 @@ impl SkillPlan {
         }
     }
 
-    /// Returns what is written of it: text and command files, or command files alone.
+    /// Returns the content to write: text and command files, or command files only.
     pub fn content(&self) -> Option<&Arc<Prepared>> {
         match &self.action {
             Action::Install(install) => Some(&install.content),
@@ -234,7 +234,7 @@ impl SkillPlan {
         }
     }
 
-    /// Returns the entries of agents that change.
+    /// Returns the agent entries to change.
     pub fn adapters(&self) -> &[AdapterChange] {
         match &self.action {
             Action::Install(install) => &install.adapters,
@@ -244,14 +244,14 @@ impl SkillPlan {
         }
     }
 
-    /// Returns true if the folder of the skill goes.
+    /// Returns true if the skill's folder is removed.
     pub fn removes_text(&self) -> bool {
         matches!(&self.action, Action::Remove(remove) if remove.text)
     }
 
-    /// Takes back everything that was going to be done, and says why.
+    /// Cancels the plan for this skill, with the reason.
     fn refuse(&mut self, error: SkillError) {
-        // A label that says more than "error" stays: an update that is refused is still available.
+        // A more specific label stays: a refused update is still available.
         if self.label == Label::UpToDate {
             self.label = Label::Error;
         }
@@ -259,7 +259,7 @@ impl SkillPlan {
     }
 }
 
-/// Returns what turns what was observed into what is wanted.
+/// Returns the changes that turn the current state into the desired one.
 pub fn plan(world: &World<'_>) -> Plan {
     let (target, observed) = (world.facts.target, world.facts.observed);
     let standings = world.facts.standings();
@@ -267,16 +267,16 @@ pub fn plan(world: &World<'_>) -> Plan {
     let mut removals = removal::removals(&world.facts);
     let (foreign, mut env): (Vec<&EnvFile>, Vec<&EnvFile>) =
         observed.env.iter().partition(|file| file.is_foreign);
-    // Where an audit refuses all that there was to do, nothing is written at all.
+    // If an audit refuses everything there is to do, nothing is written at all.
     let is_refused = |skill: &SkillPlan| matches!(skill.error(), Some(SkillError::Audit { .. }));
     if skills.iter().any(is_refused) && skills.iter().all(SkillPlan::is_empty) {
         env.clear();
     }
     let foreign = foreign
         .iter()
-        .map(|file| format!("{} was not made by csk, and is left as it is", file.path));
+        .map(|file| format!("{} was not created by csk; leaving it unchanged", file.path));
     let unusable = (!can_be_on_path(&target.root)).then(|| {
-        "commands of skills cannot be on PATH here: the project's path holds `:`, `;` or a line break"
+        "skill commands cannot be on PATH here: the project's path contains `:`, `;` or a line break"
             .to_owned()
     });
     let warnings = foreign.chain(unusable).collect();
@@ -294,7 +294,7 @@ pub fn plan(world: &World<'_>) -> Plan {
     }
 }
 
-/// Turns the standing of a skill and its content into what is done.
+/// Turns the assessment of a skill and its content into a plan.
 fn skill_plan(world: &World<'_>, standing: Standing<'_>) -> SkillPlan {
     let installed = standing.found.map(|found| Installed {
         commit: found.marker.commit.clone(),
@@ -313,7 +313,7 @@ fn skill_plan(world: &World<'_>, standing: Standing<'_>) -> SkillPlan {
     decide(world, standing, &mut plan);
     let is_written = matches!(plan.action, Action::Install(_));
     if let Some(reason) = world.revoked.get(&plan.name).filter(|_| !is_written) {
-        let what = "take it out of Skillfile.json, or choose another version";
+        let what = "remove it from Skillfile.json, or choose another version";
         plan.warnings.push(format!("`{}` is revoked: {reason}; {what}", plan.name));
     }
     plan
@@ -336,7 +336,7 @@ fn decide(world: &World<'_>, standing: Standing<'_>, plan: &mut SkillPlan) {
         Some(Ok(content)) => content,
         Some(Err(error)) => return plan.refuse(error.clone()),
         None => {
-            let message = format!("the files of {} were not prepared", plan.name);
+            let message = format!("the files of `{}` were not prepared", plan.name);
             return plan.refuse(SkillError::Write(message));
         }
     };
@@ -347,7 +347,7 @@ fn decide(world: &World<'_>, standing: Standing<'_>, plan: &mut SkillPlan) {
     }
     plan.warnings.extend(new.warnings.iter().chain(content.new.warnings()).cloned());
     let mut keeps_edits = standing.is_edited;
-    // A marker that csk did not write is believed as far as it fits its commit: what differs is the user's.
+    // A marker without a receipt is trusted only as far as the files match its commit; any difference is the user's.
     if let Some(found) = standing.found.filter(|found| !found.is_receipted) {
         let mut built = [&new].into_iter().chain(&content.before);
         keeps_edits = !built.any(|built| is_built(found.content, built));
@@ -358,7 +358,7 @@ fn decide(world: &World<'_>, standing: Standing<'_>, plan: &mut SkillPlan) {
     plan.action = Action::Install(Install { content: new, keeps_edits, adapters });
 }
 
-/// Returns true if what is there is what a commit gives, by the rules of today or by the first ones.
+/// Returns true if the installed files match a commit's content under the current rules or version 1.
 fn is_built(found: &Digests, built: &Prepared) -> bool {
     *found == Digests { content: built.content, bundle: built.context }
         || built.first_content == Some(found.content)

@@ -23,51 +23,51 @@ use crate::{
 /// The files of a skill, ready to be written.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The context, rendered, sorted by path.
+    /// The rendered context, sorted by path.
     pub files: Vec<File>,
-    /// Its digest.
+    /// The content digest of the context.
     pub content: Digest,
-    /// Its digest with modes and links.
+    /// The digest of the context including modes and links.
     pub context: Digest,
-    /// What its digest would be by the first rules, where that was asked for.
+    /// The content digest under version 1 of the rules, if requested.
     pub(super) first_content: Option<Digest>,
     /// The digest of the whole snapshot.
     pub bundle: Digest,
-    /// What to tell, though it stops nothing.
+    /// Warnings that do not stop the install.
     pub warnings: Vec<String>,
-    /// Of those, what is told by every status as well.
+    /// The warning about the skill's name, which `status` repeats.
     pub(super) name_warning: Option<String>,
-    /// What the skill declares about its commands.
+    /// The manifest of the skill.
     pub manifest: Option<Manifest>,
-    /// The files of its commands, if it brings some.
+    /// Its command files, if it has any.
     pub runtime: Option<Runtime>,
-    /// What an audit found, where there was one.
+    /// The audit report, if it was audited.
     pub audit: Option<BundleReport>,
-    /// Whether the files are in other words than the commit's.
+    /// Whether rendering changed the text of the commit.
     pub(super) is_rendered: bool,
-    /// The list of those files, as it stands in the store.
+    /// The list of command files, as written to the store.
     pub(crate) list: Option<RuntimeList>,
-    /// The folder of the repository that it is, if it is not the whole.
+    /// The repository folder that holds the skill, if it is not the whole repository.
     pub part: Option<Part>,
-    /// The folder of those files in the store.
+    /// The name of its folder in the command store.
     pub(super) runtime_id: String,
-    /// Where the repository says that it comes from.
+    /// The origin of the repository.
     pub origin: Option<String>,
 }
 
 /// Why the content of a skill cannot be installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrepareError {
-    /// It is no skill, or links lead astray.
+    /// It is not a skill, or a file name is not allowed.
     #[error(transparent)]
     Context(#[from] ContextError),
     /// Its commands cannot be installed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// Programs that it needs are not there.
+    /// Programs that it needs are missing.
     #[error("{}", missing_words(.0))]
     MissingCommands(Vec<MissingCommand>),
-    /// Its localisation cannot be used.
+    /// Its localization cannot be used.
     #[error(transparent)]
     Locale(#[from] LocaleError),
 }
@@ -77,7 +77,7 @@ pub enum PrepareError {
 pub struct MissingCommand {
     /// The program.
     pub program: String,
-    /// What the skill says about getting it.
+    /// The skill's hint on how to install it.
     pub hint: Option<String>,
 }
 
@@ -87,7 +87,7 @@ fn missing_words(missing: &[MissingCommand]) -> String {
 }
 
 impl PrepareError {
-    /// Returns what to do about it.
+    /// Returns how to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Runtime(RuntimeError::Manifest { hint, .. }) => hint.clone(),
@@ -101,27 +101,27 @@ impl PrepareError {
                 Some(hints.join("; ")).filter(|hints| !hints.is_empty())
             }
             Self::Context(ContextError::NoSkillFile(folders)) => folders.first().map(|folder| {
-                format!("name the folder of one: `--path {folder}` of `csk add`, `path` in Skillfile.json")
+                format!("choose one: run `csk add` with `--path {folder}`, or set `path` in Skillfile.json")
             }),
             Self::Runtime(_) | Self::Context(_) | Self::Locale(_) => None,
         }
     }
 }
 
-/// Where skills and the programs that they need are.
+/// Where skills and the programs that they need are found.
 #[derive(Debug)]
 pub struct Sources<'a> {
-    /// The folder of the repositories.
+    /// The folder with the skill repositories.
     pub skills_root: &'a AbsPath,
-    /// The snapshots that were read before.
+    /// The snapshot cache.
     pub cache: &'a Cache,
-    /// Where programs of the system are looked for; none are where this is none.
+    /// The PATH to search for system programs; `None` skips the check.
     pub path: Option<&'a OsStr>,
-    /// Folders on it that csk itself fills.
+    /// Folders on PATH that csk itself fills.
     pub except: &'a [AbsPath],
-    /// Who looks at what is new.
+    /// Audits new skills.
     pub auditor: Option<&'a Auditor>,
-    /// Whether installs of another csk are there, which may have been made by the first rules.
+    /// Whether there are installs by another csk, which may have used version 1 of the rules.
     pub is_adopting: bool,
 }
 
@@ -155,7 +155,7 @@ pub fn prepare(
     {
         let (locale, available) = (locale.unwrap_or_default(), available.join(", "));
         warnings.push(format!(
-            "locale `{locale}` is not available, the source text is kept (available: {available})"
+            "locale `{locale}` is not available; using the source text (available: {available})"
         ));
     }
     // A locale may add what the source lacks.
@@ -169,12 +169,12 @@ pub fn prepare(
         false => None,
     };
     let (content, bundle) = (content_digest(&files)?, snapshot.bundle_digest()?);
-    // Most skills are installed whole, as they are.
+    // Most skills are installed whole and unchanged.
     let is_whole = files == snapshot.files();
     let context = if is_whole { bundle } else { bundle_digest(&files)? };
     let audit = sources.auditor.filter(|auditor| auditor.looks());
     let name = declaration.name.as_str();
-    // What is installed is what is looked at: a project's language may bring other words.
+    // The audit covers what is installed, and rendering may have changed the text.
     let is_rendered = as_written.is_some_and(|before| before != files);
     let audit = match audit {
         Some(auditor) if is_rendered => Some(auditor.look_rendered(name, &snapshot, &files)?),
@@ -212,7 +212,7 @@ pub fn prepare(
     })
 }
 
-/// Looks for every program that a skill needs; none is run.
+/// Checks that every program the skill needs is on PATH; none is run.
 fn missing_commands(manifest: &Manifest, sources: &Sources<'_>) -> Result<(), PrepareError> {
     let mut missing = Vec::new();
     for command in &manifest.commands {
@@ -225,7 +225,7 @@ fn missing_commands(manifest: &Manifest, sources: &Sources<'_>) -> Result<(), Pr
     if missing.is_empty() { Ok(()) } else { Err(PrepareError::MissingCommands(missing)) }
 }
 
-/// Reads the SKILL.md leniently: problems of its format are told, and stop nothing here.
+/// Parses SKILL.md leniently: format problems are only warnings here.
 fn format_warnings(files: &[File], declaration: &Declaration) -> Vec<String> {
     let file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
     let Some(Content::Memory(bytes)) = file.map(|file| &file.content) else { return Vec::new() };
@@ -233,7 +233,7 @@ fn format_warnings(files: &[File], declaration: &Declaration) -> Vec<String> {
     problems.iter().map(|problem| format!("{SKILL_FILE}: {}", problem.message)).collect()
 }
 
-/// Returns what to tell of a SKILL.md whose name is not that of its skill.
+/// Returns the warning about a SKILL.md whose name differs from the skill's.
 pub(super) fn name_warning(bytes: &[u8], name: &str) -> Option<String> {
     let differs = |problem: &Diagnostic| problem.code == skill::Code::NameDirectory;
     problems(bytes, name)

@@ -1,4 +1,4 @@
-//! Writes `Skillfile.lock`: by `csk lock`, and by installs that meet a lock which lacks something.
+//! Writes `Skillfile.lock`: for `csk lock`, and after installs if the lockfile is incomplete.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,55 +14,55 @@ use super::{
 };
 use crate::{Commit, Declaration, LOCKFILE, Locked, Lockfile, Progress, Repository};
 
-/// Which skills are locked anew.
+/// Which skills get a new pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Upgrade {
-    /// Only those that are declared otherwise than they are locked.
+    /// Only skills whose declaration has changed.
     Needed,
-    /// All.
+    /// All skills.
     All,
-    /// These as well.
+    /// These skills as well.
     Only(BTreeSet<Identifier>),
 }
 
-/// What became of a project's lock.
+/// The result of locking a project.
 #[derive(Debug)]
 pub struct LockReport {
     /// The project's name in messages.
     pub alias: String,
-    /// What became of each skill.
+    /// The result for each skill.
     pub skills: Vec<(Identifier, LockChange)>,
-    /// Whether the file was written, or would be.
+    /// Whether the file was written, or would be in a dry run.
     pub is_written: bool,
     /// Why it could not be written.
     pub error: Option<FsError>,
 }
 
-/// What became of a locked skill.
+/// The result of locking a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockChange {
-    /// It is locked as before.
+    /// The pin has not changed.
     Kept(Commit),
-    /// It is new, or changed: the commit before, and now.
+    /// The pin is new or has changed: the old and the new commit.
     Locked(Option<Commit>, Commit),
-    /// It is not declared any more.
+    /// The skill is no longer declared.
     Dropped,
-    /// Nothing can be locked; what was locked before stays.
+    /// The skill cannot be locked; its old pin stays.
     Failed(SkillError),
 }
 
 /// How to lock.
 #[derive(Debug, Clone)]
 pub struct LockOptions {
-    /// Which skills are locked anew.
+    /// Which skills get a new pin.
     pub upgrade: Upgrade,
-    /// Whether the lock is written.
+    /// Whether the lockfile is written.
     pub mode: Mode,
-    /// Whether repositories that are missing are cloned.
+    /// Whether missing repositories are cloned.
     pub network: Network,
 }
 
-/// Locks every target and returns what became of each.
+/// Locks every target and returns a report for each.
 pub fn lock(
     environment: &Environment,
     targets: &[Target],
@@ -135,7 +135,7 @@ impl Locker<'_> {
         };
         let old = target.lock.as_ref().and_then(|lock| lock.get(skill));
         if let Some(locked) = old.filter(|_| !is_upgraded) {
-            // As an install would have it, which says what is wrong with a lock.
+            // Runs the same checks as an install, which report a bad pin.
             choose(target, skill, &self.resolution, Rules::STATUS).commit?;
             return Ok(locked.clone());
         }
@@ -144,7 +144,7 @@ impl Locker<'_> {
     }
 }
 
-/// Returns what is locked of a skill at a commit.
+/// Returns the pin of a skill at a commit.
 fn locked(
     environment: &Environment,
     cache: &Cache,
@@ -169,8 +169,7 @@ fn write(target: &Target, lock: &Lockfile) -> Result<(), FsError> {
     write_file(&target.root.join(LOCKFILE), lock.to_json().as_bytes()).map(|_| ())
 }
 
-/// Brings the lock of a project that was installed up to date: what is new is added, what is not declared any
-/// more goes. A skill that failed keeps its entry.
+/// Updates the lockfile after an install: adds new skills and drops undeclared ones. A skill that failed keeps its pin.
 pub(super) fn follow(
     environment: &Environment,
     target: &Target,
@@ -190,8 +189,7 @@ pub(super) fn follow(
         let same = || old.get(skill).filter(|old| Some(&old.commit) == commit.as_ref()).cloned();
         let mut fresh = || {
             let made = locked(environment, &cache, skill, commit.clone()?);
-            made.map_err(|error| warnings.push(format!("{} is not locked: {error}", skill.name)))
-                .ok()
+            made.map_err(|error| warnings.push(format!("cannot lock {}: {error}", skill.name))).ok()
         };
         let entry = kept.or_else(same).or_else(&mut fresh);
         let entry = entry.or_else(|| old.skills.get(&skill.name).cloned());

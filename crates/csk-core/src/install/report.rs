@@ -1,4 +1,4 @@
-//! What became of projects and skills, for whoever asked.
+//! Reports on projects and skills.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,39 +10,39 @@ use super::plan::{Action, Collision, Remove, SkillPlan};
 use super::{Applied, BIN, Mode, Plan, SKILLS, SkillError, Target};
 use crate::{Commit, Declaration};
 
-/// What became of a project.
+/// The result for a project.
 #[derive(Debug, Clone)]
 pub struct ProjectReport {
     /// Its name in messages.
     pub alias: String,
-    /// What was added to its `.gitignore`, or would be.
+    /// Entries added to its `.gitignore`, or that would be in a dry run.
     pub ignored: Vec<String>,
-    /// What to tell of the project, though it stopped nothing.
+    /// Warnings about the project.
     pub warnings: Vec<String>,
-    /// Changes that belong to no skill, entry by entry.
+    /// Changes that belong to no skill, one line each.
     pub changes: Vec<String>,
-    /// What became of its skills, removals last.
+    /// The results for its skills, removals last.
     pub skills: Vec<SkillReport>,
-    /// Why nothing was done in it at all.
+    /// Why nothing was done in the project.
     pub error: Option<ProjectError>,
 }
 
-/// What became of a skill.
+/// The result for a skill.
 #[derive(Debug, Clone)]
 pub struct SkillReport {
     /// The skill.
     pub name: Identifier,
-    /// The declaration; none for one that is not declared any more.
+    /// The declaration; `None` if it is no longer declared.
     pub declaration: Option<Declaration>,
-    /// The commit that is wanted.
+    /// The wanted commit.
     pub commit: Option<Commit>,
     /// What was done.
     pub outcome: Outcome,
-    /// What to tell, though it stopped nothing.
+    /// Warnings about the skill.
     pub warnings: Vec<String>,
-    /// What changes, entry by entry.
+    /// The changes, one line each.
     pub changes: Vec<String>,
-    /// Whether commands appear or change.
+    /// Whether commands were added or changed.
     pub makes_commands: bool,
 }
 
@@ -55,9 +55,9 @@ pub enum Outcome {
     Installed,
     /// It was removed, or would be.
     Removed,
-    /// Entries of agents that led to it are gone; the folder itself is not csk's, and stays.
+    /// Agent entries that linked to it were removed; the folder itself does not belong to csk and stays.
     Unlinked,
-    /// It failed; what was there before is still there.
+    /// It failed; the previous version is still in place.
     Failed(SkillError),
 }
 
@@ -67,30 +67,30 @@ pub enum ProjectError {
     /// Git would not ignore what csk writes.
     #[error("not ignored by git: {}", .0.join(", "))]
     NotIgnored(Vec<String>),
-    /// Git would not ignore what csk writes, whatever the project's `.gitignore` says.
-    #[error("not ignored by git: {}; the rule {rule} says so", entries.join(", "))]
+    /// Git would not ignore what csk writes, because of a rule that `.gitignore` cannot override.
+    #[error("not ignored by git: {} (because of the rule {rule})", entries.join(", "))]
     Unignored {
-        /// What csk writes.
+        /// The entries that csk writes.
         entries: Vec<String>,
-        /// The rule, with its place.
+        /// The rule with its file and line.
         rule: String,
     },
-    /// Git has files where csk puts commands.
+    /// Git tracks files in csk's command folder.
     #[error(
-        "git tracks {0}, where csk puts commands; whoever changes the repository could put programs on PATH"
+        "git tracks {0}, which is in csk's command folder; anyone who changes the repository could put programs on PATH"
     )]
     Tracked(String),
-    /// A folder that csk works in is a link.
-    #[error("{0} is a link; csk writes only into real folders of the project")]
+    /// A folder that csk writes to is a symlink.
+    #[error("{0} is a symlink; csk writes only to real folders of the project")]
     Link(String),
-    /// Several skills bring one command.
+    /// Several skills provide the same command.
     #[error("Command collision: {}", .0.iter().map(Collision::to_string).collect::<Vec<_>>().join("; "))]
     Collision(Vec<Collision>),
-    /// There is no lock, and there must be one.
+    /// A lockfile is required but missing.
     #[error("Skillfile.lock is missing")]
     NoLock,
-    /// The lock has a skill that is not declared.
-    #[error("Skillfile.lock has the skill `{0}`, which is not declared")]
+    /// The lockfile pins a skill that is not declared.
+    #[error("Skillfile.lock contains `{0}`, which is not declared in Skillfile.json")]
     Undeclared(Identifier),
     /// The project's files cannot be read or written.
     #[error("{0}")]
@@ -98,16 +98,16 @@ pub enum ProjectError {
 }
 
 impl ProjectError {
-    /// Returns what to do about it.
+    /// Returns how to fix it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotIgnored(_) => {
                 Some("run with --fix-gitignore, or add the entries to .gitignore")
             }
-            Self::Unignored { .. } => Some("remove that rule; --fix-gitignore cannot overrule it"),
-            Self::Tracked(_) => Some("look at what it is, then `git rm --cached` it"),
+            Self::Unignored { .. } => Some("remove that rule; --fix-gitignore cannot override it"),
+            Self::Tracked(_) => Some("check what it is, then remove it with `git rm --cached`"),
             Self::Link(_) => Some(
-                "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",
+                "replace the symlink with a folder; an agent that shares .agents/skills needs no entry of its own",
             ),
             Self::Collision(_) => Some("remove one of the skills from Skillfile.json"),
             Self::NoLock | Self::Undeclared(_) => {
@@ -131,32 +131,32 @@ impl ProjectError {
 }
 
 impl ProjectReport {
-    /// Returns true if commands appeared or changed.
+    /// Returns true if commands were added or changed.
     pub fn makes_commands(&self) -> bool {
         self.skills.iter().any(|skill| skill.makes_commands && !skill.has_failed())
     }
 }
 
 impl SkillReport {
-    /// Returns true if something went wrong.
+    /// Returns true if the skill failed.
     pub fn has_failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_))
     }
 }
 
-/// What was done of a plan.
+/// What was done for a plan.
 pub(super) struct Done<'a> {
-    /// What became of its skills; nothing where nothing was to be written.
+    /// The results for its skills; empty in a dry run.
     pub(super) applied: &'a [Applied],
-    /// What became of command files.
+    /// The results of writing command files.
     pub(super) stored: &'a Stored,
-    /// What was added to `.gitignore`, or would be.
+    /// Entries added to `.gitignore`, or that would be in a dry run.
     pub(super) ignored: Vec<String>,
-    /// Whether anything was to be written.
+    /// Whether the plan was applied.
     pub(super) mode: Mode,
 }
 
-/// Returns what became of a project whose plan was performed, or would be.
+/// Returns the report of a project whose plan was applied, or would be in a dry run.
 pub(super) fn project(target: &Target, plan: &Plan, done: Done<'_>) -> ProjectReport {
     let env = plan.env.iter().map(|file| format!("write {}", file.path));
     let gone = plan.command_changes().filter(|change| change.target.is_none());
@@ -189,7 +189,7 @@ fn report(
     mode: Mode,
 ) -> SkillReport {
     let outcome = match &plan.action {
-        // A dry run clones nothing, and an install would.
+        // A dry run does not clone, but an install would.
         Action::Refused(SkillError::NotCloned { .. }) if mode == Mode::DryRun => Outcome::Installed,
         Action::Refused(error) => Outcome::Failed(error.clone()),
         Action::Current if plan.commands.is_empty() => Outcome::UpToDate,
@@ -199,15 +199,14 @@ fn report(
     };
     let failed = applied.and_then(|applied| applied.error.clone()).map(Outcome::Failed);
     let mut warnings = plan.warnings.clone();
-    warnings.extend(
-        kept.map(|kept| format!("the files of its commands were edited; they were kept in {kept}")),
-    );
+    warnings
+        .extend(kept.map(|kept| format!("its command files were edited; a backup is in {kept}")));
     for place in applied.iter().flat_map(|applied| &applied.backups) {
-        warnings.push(format!("local edits of {} were kept in {place}", plan.name));
+        warnings.push(format!("your edits to {} were backed up to {place}", plan.name));
     }
     let mut changes = changes(plan);
     let made = plan.commands.iter().filter(|change| change.target.is_some());
-    changes.extend(made.clone().map(|change| format!("make {BIN}/{}", change.command)));
+    changes.extend(made.clone().map(|change| format!("create {BIN}/{}", change.command)));
     SkillReport {
         name: plan.name.clone(),
         declaration: declaration.cloned(),
@@ -219,7 +218,7 @@ fn report(
     }
 }
 
-/// Returns what a skill's plan changes, entry by entry.
+/// Returns the changes of a skill's plan, one line each.
 fn changes(plan: &SkillPlan) -> Vec<String> {
     let context = format!("{SKILLS}/{}", plan.name);
     let old = plan.installed.iter().flat_map(|installed| &installed.files);
@@ -233,7 +232,7 @@ fn changes(plan: &SkillPlan) -> Vec<String> {
                 changes.push(format!("delete {context}/"));
             }
             if remove.text && remove.keeps_edits {
-                changes.push(format!("keep local edits of {context}/ aside"));
+                changes.push(format!("back up local edits in {context}/"));
             }
         }
         Action::Install(install) => {
@@ -242,7 +241,7 @@ fn changes(plan: &SkillPlan) -> Vec<String> {
             let gone = old.filter(|path| !new.contains(path.as_str()));
             changes.extend(gone.map(|path| format!("delete {context}/{path}")));
             if install.keeps_edits {
-                changes.push(format!("keep local edits of {context}/ aside"));
+                changes.push(format!("back up local edits in {context}/"));
             }
             let files = install.content.files.iter();
             changes.extend(files.map(|file| format!("write {context}/{}", file.path)));
@@ -256,7 +255,7 @@ fn changes(plan: &SkillPlan) -> Vec<String> {
         changes.extend(files.files.iter().map(|file| format!("write {place}/{}", file.path)));
     }
     for adapter in plan.adapters() {
-        let verb = if adapter.present { "make" } else { "delete" };
+        let verb = if adapter.present { "create" } else { "delete" };
         changes.push(format!("{verb} {}/{}", adapter.folder, plan.name));
     }
     changes

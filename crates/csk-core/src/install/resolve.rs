@@ -1,4 +1,4 @@
-//! Declarations to commits, from what is on this machine. Each repository is opened once.
+//! Resolves declarations to commits from local data. Each repository is opened once.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,24 +16,24 @@ use crate::{
     Commit, Declaration, GitError, Locked, Reference, Repository, SourceError, origin, redacted,
 };
 
-/// Why one skill cannot be installed. Others go on.
+/// Why one skill cannot be installed. Other skills are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillError {
     /// Its repository, or something in it, cannot be used.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Another skill brings the same command.
-    #[error("Command collision: `{with}` brings the command `{command}`, too")]
+    /// Another skill provides the same command.
+    #[error("Command collision: `{with}` also provides the command `{command}`")]
     Collision {
-        /// Which.
+        /// The command.
         command: Identifier,
         /// The other skill.
         with: Identifier,
     },
-    /// Its repository is going to be cloned by the next install.
-    #[error("the repository is not cloned yet; `csk install` clones it from {url}")]
+    /// Its repository is missing; the next install clones it.
+    #[error("repository not cloned yet; run `csk install` to clone it from {url}")]
     NotCloned {
-        /// From where.
+        /// The URL to clone from.
         url: String,
     },
     /// Its repository cannot be cloned.
@@ -41,33 +41,33 @@ pub enum SkillError {
     Clone {
         /// The skill.
         skill: String,
-        /// From where.
+        /// The URL to clone from.
         url: String,
-        /// What git says.
+        /// Git's error.
         source: GitError,
     },
-    /// Its repository is another one than the declared one.
-    #[error("{path} is cloned from {found}, but {declared} is declared")]
+    /// Its repository is not the declared one.
+    #[error("{path} was cloned from {found}, but Skillfile.json declares {declared}")]
     OtherOrigin {
-        /// The repository.
+        /// The path of the repository.
         path: String,
-        /// Where it comes from.
+        /// Its origin.
         found: String,
-        /// Where it should come from.
+        /// The declared URL.
         declared: String,
     },
     /// Its content cannot be installed.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
-    /// An audit stands against it.
+    /// The audit refuses it.
     #[error("{reason}")]
     Audit {
-        /// Why.
+        /// The audit's reason.
         reason: String,
-        /// What to do.
+        /// How to proceed.
         hint: String,
     },
-    /// A tag names another commit than before, and that is not allowed.
+    /// A tag points to another commit than before, and strict tags are requested.
     #[error("Moved tag for {skill}: {tag} {old} -> {new}")]
     MovedTag {
         /// The skill.
@@ -79,29 +79,29 @@ pub enum SkillError {
         /// The commit now.
         new: String,
     },
-    /// The lock has no entry for it, and must have one.
-    #[error("{skill} is not locked as it is declared")]
+    /// The required lockfile has no matching entry for it.
+    #[error("Skillfile.lock is out of date for `{skill}`")]
     NotLocked {
         /// The skill.
         skill: String,
     },
-    /// The repository does not have the commit that is locked.
-    #[error("the locked commit {commit} of {skill} is not in its repository")]
+    /// The pinned commit is not in the repository.
+    #[error("locked commit {commit} of {skill} is not in its repository")]
     LockedAbsent {
         /// The skill.
         skill: String,
         /// The commit.
         commit: String,
     },
-    /// The locked commit has another tree than the one that is locked.
-    #[error("the locked commit {commit} of {skill} does not have the tree that is locked")]
+    /// The pinned commit does not have the pinned tree.
+    #[error("locked commit {commit} of {skill} does not have the locked tree")]
     LockedTree {
         /// The skill.
         skill: String,
         /// The commit.
         commit: String,
     },
-    /// A reference names another commit than the one that is locked.
+    /// A reference no longer points to the pinned commit.
     #[error("Moved {kind} for {skill}: {name} {old} -> {new}")]
     LockMoved {
         /// Tag, branch or revision.
@@ -110,14 +110,14 @@ pub enum SkillError {
         skill: String,
         /// The reference.
         name: String,
-        /// The commit that is locked.
+        /// The pinned commit.
         old: String,
-        /// The commit that it names now.
+        /// The commit that it points to now.
         new: String,
     },
-    /// The files are not those that were locked.
+    /// The files do not match the pinned digest.
     #[error(
-        "the files of {skill} at {commit} are not those that were locked: {found} instead of {expected}"
+        "files of {skill} at {commit} do not match Skillfile.lock: expected {expected}, found {found}"
     )]
     LockBundle {
         /// The skill.
@@ -126,16 +126,16 @@ pub enum SkillError {
         commit: String,
         /// The digest of the files.
         found: String,
-        /// The digest that is locked.
+        /// The pinned digest.
         expected: String,
     },
-    /// Something of the user's is in the way.
-    #[error("{path} exists and was not made by csk")]
+    /// A file of the user's is in the way.
+    #[error("{path} exists and was not created by csk")]
     Foreign {
-        /// What.
+        /// The path of the file.
         path: String,
     },
-    /// What is installed cannot be understood.
+    /// The installed marker cannot be read.
     #[error("{0}")]
     Marker(String),
     /// A file cannot be written.
@@ -144,15 +144,15 @@ pub enum SkillError {
 }
 
 impl SkillError {
-    /// Returns what to do about it.
+    /// Returns how to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Source(error) => error.hint(),
             Self::Prepare(error) => error.hint(),
             Self::NotCloned { .. } => None,
             Self::OtherOrigin { .. } => Some(
-                "give the skill another `source`, so that both repositories have a place; if the repository moved, say so: \
-                 git -C PATH remote set-url origin URL; or take `git` out of its declaration, to use what is there"
+                "to keep both repositories, set another `source` for the skill; if the repository has moved, run \
+                 `git -C PATH remote set-url origin URL`; to use the existing clone, remove `git` from the declaration"
                     .to_owned(),
             ),
             Self::Audit { hint, .. } => Some(hint.clone()),
@@ -160,17 +160,17 @@ impl SkillError {
                 Some("remove one of the skills from Skillfile.json".to_owned())
             }
             Self::Foreign { .. } => {
-                Some("move it away, or choose another name for the skill".to_owned())
+                Some("move it away, or rename the skill".to_owned())
             }
             Self::NotLocked { .. } => {
                 Some("run `csk lock` in the project, and commit Skillfile.lock".to_owned())
             }
-            Self::LockedAbsent { .. } => Some("run `csk update`, which fetches".to_owned()),
+            Self::LockedAbsent { .. } => Some("run `csk update` to fetch it".to_owned()),
             Self::LockMoved { .. } => Some(
-                "ask the skill's author why; `csk lock --upgrade` takes the new commit".to_owned(),
+                "ask the skill's author why; to accept the new commit, run `csk lock --upgrade`".to_owned(),
             ),
             Self::LockBundle { .. } | Self::LockedTree { .. } => {
-                Some("do not use it before you know why".to_owned())
+                Some("do not use it until you know why".to_owned())
             }
             Self::MovedTag { .. } => {
                 Some("ask the skill's author why, or install without --strict-tags".to_owned())
@@ -183,10 +183,10 @@ impl SkillError {
     }
 }
 
-/// A skill and the commit that is wanted of it.
+/// A skill and its wanted commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// What was declared.
+    /// The declaration.
     pub declaration: Declaration,
     /// The commit, or why there is none.
     pub commit: Result<Commit, SkillError>,
@@ -197,12 +197,12 @@ pub struct Resolved {
 pub struct Resolution {
     commits: BTreeMap<(Identifier, Reference), Result<Commit, SkillError>>,
     findings: BTreeMap<(Identifier, Reference, Commit, String), Finding>,
-    /// Where the repositories are, and where they come from.
+    /// The path and origin of each repository.
     origins: BTreeMap<Identifier, (AbsPath, Result<String, SkillError>)>,
 }
 
 impl Resolution {
-    /// Returns one that knows these declarations.
+    /// Returns a resolution with these commits.
     #[cfg(test)]
     pub(super) fn of<'a>(
         known: impl IntoIterator<Item = (&'a Declaration, Result<Commit, SkillError>)>,
@@ -235,8 +235,7 @@ impl Resolution {
         Resolved { declaration: declaration.clone(), commit }
     }
 
-    /// Returns how a locked commit stands to what the declaration resolved to; none if the repository cannot
-    /// be read.
+    /// Returns how a pinned commit relates to the resolved one, or `None` if the repository cannot be read.
     pub(super) fn finding(&self, declaration: &Declaration, locked: &Locked) -> Option<Finding> {
         let (source, reference) = (declaration.source.clone(), declaration.reference.clone());
         let (commit, tree) = (locked.commit.clone(), locked.tree.clone());
@@ -246,7 +245,7 @@ impl Resolution {
 
 /// Resolves every declaration of `targets` against the repositories under `skills_root`.
 ///
-/// `failed` are sources that could not be cloned, with the reason.
+/// `failed` contains the sources that could not be cloned, with the reason.
 pub fn resolve(
     skills_root: &AbsPath,
     targets: &[Target],
@@ -307,11 +306,11 @@ pub fn resolve(
     wanted.into_par_iter().map(resolve_source).reduce(Resolution::default, merge)
 }
 
-/// Returns where a repository comes from; none if it was made here.
+/// Returns the origin of a repository, or `None` if it was created locally.
 fn origin_of(repository: &AbsPath) -> Result<Option<String>, SkillError> {
     match origin(repository) {
         Ok(url) => Ok(url),
-        // Opening it reports that it is not a repository.
+        // Opening the repository reports the problem.
         Err(_) if Repository::open(repository).is_err() => Ok(None),
         Err(error) => {
             let path = repository.to_string();
@@ -320,10 +319,10 @@ fn origin_of(repository: &AbsPath) -> Result<Option<String>, SkillError> {
     }
 }
 
-/// Refuses a repository that is another one than the declared one: names under `skills_root` are given to whoever
-/// comes first.
+/// Refuses a repository whose origin is not the declared URL: a name under `skills_root` belongs to whichever
+/// repository came first.
 fn is_declared(path: &AbsPath, found: &str, declared: &str) -> Result<(), SkillError> {
-    // What is meant by a path depends on where somebody stood.
+    // A relative path depends on the folder it was used in.
     let is_relative = declared.starts_with("./") || declared.starts_with("../");
     let is_expanded =
         || expanded_url(path, found).is_some_and(|found| is_same_place(&found, declared));
@@ -337,7 +336,7 @@ fn is_declared(path: &AbsPath, found: &str, declared: &str) -> Result<(), SkillE
     })
 }
 
-/// Checks that the repository of a declaration is the one that it names.
+/// Checks that the repository of a declaration has the declared origin.
 pub fn check_origin(skills_root: &AbsPath, declaration: &Declaration) -> Result<(), SkillError> {
     let path = skills_root.join(declaration.source.as_str());
     let Some(declared) = declaration.git.as_ref().filter(|_| path.as_path().exists()) else {
@@ -349,10 +348,10 @@ pub fn check_origin(skills_root: &AbsPath, declaration: &Declaration) -> Result<
     }
 }
 
-/// The references of a repository that are wanted, each with the commits and trees that are locked for it.
+/// The wanted references of a repository, each with its pinned commits and trees.
 type Wanted = BTreeMap<Reference, BTreeSet<LockedTree>>;
 
-/// A commit that is locked, with the tree of the folder that is installed of it.
+/// A pinned commit with the tree of the installed folder.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LockedTree {
     commit: Commit,
@@ -380,7 +379,7 @@ fn finding(
     }
     match now {
         Some(now) if now == locked => Finding::Fine,
-        // A branch is there to go on; anything else names one commit for good.
+        // A branch is expected to advance; any other reference is not.
         Some(now)
             if reference.kind == RefKind::Branch
                 && repository.comes_from(now, locked).unwrap_or(false) =>

@@ -1,5 +1,5 @@
-//! The whole way of an install, for any number of projects: clone what is missing, resolve, then under the lock observe, prepare,
-//! plan and apply. One project's failure never stops another's.
+//! Runs an install for any number of projects: clones missing repositories and resolves; then, under the process lock,
+//! observes, prepares, plans and applies. A failing project never stops another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ use crate::operations::gc::{announce_garbage, has_garbage};
 use crate::operations::{Caller, collect};
 use crate::{Progress, Scope, Work};
 
-/// Installs into every target and returns what became of each.
+/// Installs into every target and returns a report for each.
 pub fn install(
     environment: &Environment,
     targets: &[Target],
@@ -79,7 +79,7 @@ pub fn install(
         .collect();
     if mode == Mode::Apply {
         run.store.save();
-        // Only a change can leave something that nobody uses: this one, or one that was killed.
+        // Only a change can leave garbage: this one, or an interrupted one.
         if has_garbage(&environment.home) {
             collect(&environment.home, &environment.projects, Mode::Apply, Caller::Install)?;
         }
@@ -87,11 +87,11 @@ pub fn install(
     Ok(reports)
 }
 
-/// Returns the state of every target, and changes nothing.
+/// Returns the state of every target without changing anything.
 pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan, ProjectError>> {
     let run = Run::new(environment, targets, &BTreeMap::new(), Rules::STATUS);
     let mut projects = run.observe_all(targets, Mode::DryRun);
-    // What is only shown is not audited.
+    // Nothing is installed, so nothing is audited.
     run.prepare_all(&mut projects, Keep::Nothing, None);
     let show = |project: Project<'_>| {
         let mut plan = run.plan(&project);
@@ -110,21 +110,21 @@ struct Run<'a> {
     rules: Rules,
 }
 
-/// A project that was observed.
+/// A project whose state was read.
 struct Project<'a> {
     target: &'a Target,
     observed: Observed,
-    /// The content of the skills that need some, once it is prepared.
+    /// The prepared content of the skills that need any.
     contents: BTreeMap<Identifier, Result<Content, SkillError>>,
     /// Why skills are revoked.
     revoked: BTreeMap<Identifier, String>,
 }
 
-/// A project with what is going to be done in it.
+/// A project with its plan.
 struct Planned<'a> {
     project: Project<'a>,
     plan: Gated<Plan>,
-    /// What is added to `.gitignore`.
+    /// Entries added to `.gitignore`.
     ignored: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         Self { environment, store: Store::new(&environment.home), resolution, rules }
     }
 
-    /// Observes every project. What was interrupted in it is finished first, unless nothing is written.
+    /// Observes every project. Completes interrupted installs first, unless this is a dry run.
     fn observe_all<'t>(
         &self,
         targets: &'t [Target],
@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
         targets.par_iter().map(observe_one).collect()
     }
 
-    /// Reads and checks what is new in the projects, each content once.
+    /// Prepares new content for all projects, each once.
     fn prepare_all(
         &self,
         projects: &mut [Result<Project<'_>, ProjectError>],
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Plans a project, and lets the plan pass the gate.
+    /// Plans a project and checks the plan at the gate.
     fn planned<'t>(
         &self,
         project: Project<'t>,
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
         Ok(Planned { project, plan, ignored })
     }
 
-    /// Plans again without the skills whose command files could not be written: their old versions stay, and so do their commands.
+    /// Plans again without the skills whose command files could not be written: their old versions and commands stay.
     fn without_failed<'t>(
         &self,
         planned: Planned<'t>,
@@ -222,12 +222,12 @@ impl<'a> Run<'a> {
         }
         let mut project = planned.project;
         project.contents.extend(failed.into_iter().map(|(name, error)| (name, Err(error))));
-        // By now the entries are in the file.
+        // By now the entries are in `.gitignore`.
         let again = self.planned(project, ignore)?;
         Ok(Planned { ignored: planned.ignored, ..again })
     }
 
-    /// Applies a plan, unless nothing is to be written, and reports.
+    /// Applies a plan, unless this is a dry run, and returns the report.
     fn carry_out(&self, planned: Planned<'_>, stored: &Stored, mode: Mode) -> ProjectReport {
         let Planned { project: Project { target, mut observed, .. }, plan, ignored } = planned;
         let applied = match mode {
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
         observed: &mut Observed,
     ) -> Result<Vec<Applied>, FsError> {
         let home = &self.environment.home;
-        // The folder is made for a project that may be on PATH; the global scope has its own.
+        // Only projects need a folder for PATH; the global scope has its own.
         let own = commands_folder(home, &target.root);
         let commands = (target.scope == Scope::Project).then_some(&own);
         let means = Means { commands, now: &self.environment.now };
@@ -264,7 +264,7 @@ impl<'a> Run<'a> {
         Ok(applied)
     }
 
-    /// Makes csk's own folder of the project's commands hold what is installed. Those of a skill that failed stay.
+    /// Makes csk's own command folder match the installed commands. Commands of failed skills stay.
     fn put_on_path(
         &self,
         target: &Target,
@@ -288,7 +288,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Adds what is missing to each project's `.gitignore`: git ignores what csk makes from the first moment on.
+/// Adds missing entries to each project's `.gitignore`, so that git ignores csk's files from the start.
 fn write_ignores(projects: &mut [Result<Planned<'_>, ProjectError>]) {
     for entry in projects {
         if let Ok(planned) = entry
@@ -299,7 +299,7 @@ fn write_ignores(projects: &mut [Result<Planned<'_>, ProjectError>]) {
     }
 }
 
-/// Notes who is going to use the store, before anything in it is used.
+/// Records which projects use the store before anything in it is used.
 fn note_consumers(
     environment: &Environment,
     projects: &[Result<Planned<'_>, ProjectError>],
@@ -307,7 +307,7 @@ fn note_consumers(
     let mut consumers = Consumers::read(&environment.home)?;
     let before = consumers.clone();
     for planned in projects.iter().flatten() {
-        // What is installed already counts as well: the list may have been lost.
+        // Existing installs count as well, since the list may have been lost.
         let Planned { project: Project { target, observed, .. }, plan, .. } = planned;
         if !plan.get().is_empty() || !observed.ledger.entries.is_empty() {
             consumers.0.insert(target.root.clone());
@@ -319,11 +319,11 @@ fn note_consumers(
     if consumers.0.is_empty() { Ok(()) } else { sync(&environment.home, &consumers) }
 }
 
-/// Keeps what audits found, for the next time.
+/// Stores the audit verdicts for the next run.
 fn keep_verdicts(environment: &Environment, projects: &[Result<Planned<'_>, ProjectError>]) {
     let plans = projects.iter().flatten().map(|planned| planned.plan.get());
     for content in plans.flat_map(|plan| &plan.skills).filter_map(SkillPlan::content) {
-        // What a language of the project's changed is not the verdict of the commit.
+        // The verdict on a rendered text is not the verdict on the commit.
         if let Some(report) = content.audit.as_ref().filter(|_| !content.is_rendered) {
             environment.auditor.keep(report);
         }

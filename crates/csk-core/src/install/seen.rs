@@ -1,7 +1,7 @@
-//! What csk last saw in a project, so that folders which nobody touched need not be read again.
+//! Fingerprints from the last run, so that unchanged folders need not be read again.
 //!
-//! Kept under csk's own home, where no checkout can bring one, and safe to delete: what is not known is
-//! read. A line is believed only as long as the folder's fingerprint is the same.
+//! Stored in csk's own home, where no checkout can place one, and safe to delete: unknown folders are simply read. An
+//! entry is valid only as long as the folder's fingerprint has not changed.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -17,50 +17,50 @@ use skill_fs::{
 };
 use skill_state::key_of;
 
-/// Where it is kept, below the cache. No source has a name that begins with a dot.
+/// The folder below csk's home. No source name starts with a dot.
 const FOLDER: &str = "cache/.seen";
 
-/// A folder of csk's: its fingerprint, and the digest of its content.
+/// What csk remembers of one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// What tells whether it was touched.
+    /// Changes whenever the folder is touched.
     pub(super) fingerprint: Digest,
-    /// What it held.
+    /// The digests of its content.
     pub(super) content: Digests,
-    /// What is to be told of it.
+    /// A warning to report.
     pub(super) warning: Option<String>,
 }
 
 impl Sight {
-    /// Returns what is remembered of a runtime that is what its list says.
+    /// Returns the record of command files that match their list.
     pub(super) fn of_runtime(fingerprint: Digest, list: Digest) -> Self {
         let content = Digests { content: list, bundle: list };
         Self { fingerprint, content, warning: None }
     }
 }
 
-/// What a look at a folder shows.
+/// The result of inspecting a folder.
 #[derive(Debug)]
 pub(super) struct Look {
-    /// What it holds.
+    /// The digests of its content.
     pub(super) content: Digests,
-    /// What is to be told of it.
+    /// A warning to report.
     pub(super) warning: Option<String>,
-    /// What may be remembered of it.
+    /// The record to remember, if the folder is old enough to be trusted.
     pub(super) sight: Option<Sight>,
 }
 
-/// What was seen in one project, by the path of the folder below its root.
+/// The records of one project, by folder path below its root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Before.
+    /// From the last run.
     known: BTreeMap<String, Sight>,
-    /// By now.
+    /// From this run.
     current: BTreeMap<String, Sight>,
 }
 
 impl Seen {
-    /// Reads what is known of the project at `root`. A file that cannot be understood tells nothing.
+    /// Loads the records of the project at `root`. A malformed file counts as empty.
     pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
         let text = read_text(&place(home, root)).ok().flatten();
         let value: Value =
@@ -80,8 +80,7 @@ impl Seen {
         Self { known: folders.filter_map(sight).collect(), current: BTreeMap::new() }
     }
 
-    /// Looks at `folder`, which is at `path`. It is read only if it was touched; then `warn` is asked what is
-    /// to be told of it.
+    /// Inspects `folder`, which is at `path`. It is read only if it has changed; then `warn` is called for a warning.
     pub(super) fn look(
         &self,
         folder: &Root,
@@ -105,19 +104,19 @@ impl Seen {
         Ok(Look { content, warning, sight })
     }
 
-    /// Returns what is known of the folder at `path` if it has this fingerprint.
+    /// Returns the record of the folder at `path` if the fingerprint matches.
     pub(super) fn recall(&self, path: &str, print: &Fingerprint) -> Option<Sight> {
         self.known.get(path).filter(|sight| sight.fingerprint == print.digest).cloned()
     }
 
-    /// Keeps what was known of folders that nobody looked at now.
+    /// Keeps the records of folders that this run did not inspect.
     pub(super) fn keep_the_rest(&mut self) {
         for (path, sight) in &self.known {
             self.current.entry(path.clone()).or_insert_with(|| sight.clone());
         }
     }
 
-    /// Remembers the folder at `path`, or that nothing is known of it.
+    /// Stores the record of the folder at `path`, or removes it.
     pub(super) fn remember(&mut self, path: String, sight: Option<Sight>) {
         match sight {
             Some(sight) => self.current.insert(path, sight),
@@ -125,7 +124,7 @@ impl Seen {
         };
     }
 
-    /// Writes what is known of the project at `root`, unless nothing of it is new.
+    /// Writes the records of the project at `root` if they have changed.
     pub(super) fn save(&self, home: &AbsPath, root: &AbsPath) {
         if self.current == self.known {
             return;
@@ -143,13 +142,13 @@ impl Seen {
         };
         let folders: Map<String, Value> = self.current.iter().map(folder).collect();
         let value = json!({ "folders": folders, "project": root.as_str(), "schema_version": 1 });
-        // It only saves time: where it cannot be kept, the next run reads the files.
+        // The records only save time: if they cannot be written, the next run reads the files.
         let _ = fs::create_dir_all(home.join(FOLDER).as_path());
         let _ = write_file(&place(home, root), format!("{value:#}\n").as_bytes());
     }
 }
 
-/// Returns the folder of what is known of every project.
+/// Returns the folder with the records of all projects.
 pub(crate) fn folder(home: &AbsPath) -> AbsPath {
     home.join(FOLDER)
 }

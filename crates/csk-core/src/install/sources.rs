@@ -1,5 +1,5 @@
-//! The repositories under `skills_root`: cloned when they are missing, fetched when asked. Each is worked on
-//! by one csk at a time, and several at once.
+//! The repositories under `skills_root`: cloned when missing, fetched on request, several in parallel. Only one csk
+//! works on each at a time.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -13,9 +13,9 @@ use skill_fs::{AbsPath, Lock, LockError};
 use super::{Environment, RunError, SkillError, Target};
 use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin, redacted};
 
-/// How the name of a clone begins that is not done yet.
+/// The name prefix of an unfinished clone.
 const STAGED: &str = ".csk-clone-";
-/// How many repositories are cloned or fetched at once: that is waiting for a network, not work.
+/// How many repositories are cloned or fetched in parallel; they mostly wait for the network.
 const AT_ONCE: usize = 8;
 
 /// Returns the names of the git repositories under `skills_root`, sorted.
@@ -30,21 +30,22 @@ pub fn repositories(skills_root: &AbsPath) -> Vec<String> {
     names
 }
 
-/// Checks that there is something to install from, or that all of it can be cloned.
+/// Checks that there are repositories to install from, or that all of them can be cloned.
 pub(super) fn check_root(environment: &Environment, targets: &[Target]) -> Result<(), RunError> {
     let root = &environment.skills_root;
     let mut skills = targets.iter().flat_map(|target| &target.skills);
     if skills.all(|skill| skill.git.is_some()) || !repositories(root).is_empty() {
         return Ok(());
     }
-    let what = if root.as_path().is_dir() { "holds no git repository" } else { "does not exist" };
+    let what =
+        if root.as_path().is_dir() { "contains no git repositories" } else { "does not exist" };
     Err(RunError::SkillsRoot(format!("skills_root {root} {what}")))
 }
 
-/// What became of a repository: its name, and what was fetched.
+/// The name of a repository, and the result of fetching it.
 pub type FetchReport = (String, Result<Fetched, GitError>);
 
-/// Fetches every repository, in parallel; one that fails stops no other.
+/// Fetches every repository, in parallel; a failure does not stop the others.
 pub fn update(
     environment: &Environment,
     progress: &dyn Progress,
@@ -52,7 +53,7 @@ pub fn update(
     let root = &environment.skills_root;
     let names = repositories(root);
     if names.is_empty() {
-        let message = format!("skills_root {root} does not exist or holds no git repository");
+        let message = format!("skills_root {root} does not exist or contains no git repositories");
         return Err(RunError::SkillsRoot(message));
     }
     let fetch_one = |name: String| {
@@ -74,7 +75,7 @@ pub(super) fn declared(targets: &[Target]) -> impl Iterator<Item = &Declaration>
     targets.iter().flat_map(|target| &target.skills)
 }
 
-/// Clones repositories that are declared with a URL and not there; returns the ones that failed.
+/// Clones missing repositories that are declared with a URL; returns the ones that failed.
 pub(crate) fn clone_missing<'a>(
     environment: &Environment,
     skills: impl IntoIterator<Item = &'a Declaration>,
@@ -102,7 +103,7 @@ pub(crate) fn clone_missing<'a>(
     at_once(|| missing.into_par_iter().filter_map(clone_one).collect())
 }
 
-/// Clones beside the place, then moves there: a repository is there whole or not at all.
+/// Clones to a temporary folder, then renames it, so that a repository is never incomplete.
 fn clone_to_place(
     environment: &Environment,
     source: &Identifier,
@@ -122,14 +123,14 @@ fn clone_to_place(
     let cloned = clone(url, &staged, environment.local, running.as_ref())
         .and_then(|()| fs::rename(staged.as_path(), place.as_path()).map_err(files));
     if cloned.is_err() {
-        // What is left of a clone that failed is nobody's; the next one makes its own.
+        // The next attempt uses its own folder.
         let _ = fs::remove_dir_all(staged.as_path());
     }
     cloned
 }
 
-/// Returns where a repository is made before it is moved to its place, with the lock that keeps others away. What killed csk left of the same
-/// repository is removed.
+/// Returns the folder in which a repository is created before it is moved into place, and the lock on it. Removes
+/// leftovers of interrupted clones of the same repository.
 pub fn stage_clone(
     environment: &Environment,
     source: &Identifier,
@@ -140,7 +141,7 @@ pub fn stage_clone(
     Ok((lock, root.join(format!("{STAGED}{}-{source}", std::process::id()))))
 }
 
-/// Removes what killed clones of a repository have left. Nobody else clones it: the lock is held.
+/// Removes leftovers of interrupted clones of a repository. The lock on it must be held.
 fn sweep(root: &AbsPath, source: &Identifier) {
     let end = format!("-{source}");
     let number = |name: &str| {
@@ -149,22 +150,22 @@ fn sweep(root: &AbsPath, source: &Identifier) {
     };
     for entry in fs::read_dir(root.as_path()).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|name| number(name).is_some()) {
-            // It is in nobody's way, so it may stay where it cannot be removed.
+            // Leftovers do no harm if they cannot be removed.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Waits for other csk that work on the same repository.
+/// Waits for other csk processes that use the same repository.
 fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
     let folder = environment.home.join("locks");
     let busy = |error: LockError| GitError::Busy(error.to_string());
     fs::create_dir_all(folder.as_path())
-        .map_err(|error| GitError::Busy(format!("cannot make {folder}: {error}")))?;
+        .map_err(|error| GitError::Busy(format!("cannot create {folder}: {error}")))?;
     Lock::acquire(&folder.join(format!("{source}.lock")), environment.source_timeout).map_err(busy)
 }
 
-/// Runs `work` with more threads than there are cores; where none can be had, with what there is.
+/// Runs `work` with more threads than cores, or with the default pool if that fails.
 pub(crate) fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build() {
         Ok(pool) => pool.install(work),

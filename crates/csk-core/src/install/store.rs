@@ -1,7 +1,7 @@
-//! The runtime store: `runtime/<skill>/<commit>/` under csk's home holds the files of a skill's commands.
+//! The command store: `runtime/<skill>/<commit>/` in csk's home contains a skill's command files.
 //!
-//! A folder is written beside its place and moved there whole, read-only, with a list of the digests of its
-//! files. One that differs from its list was tampered with, and is made again.
+//! A folder is staged, then moved into place as a whole: read-only, with a list of the digests of its files. If it
+//! differs from its list, it was tampered with and is written again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ use super::{SkillError, write};
 use crate::sys::make_writable;
 use crate::{FileKind, Runtime};
 
-/// The store.
+/// The command store.
 #[derive(Debug)]
 pub struct Store {
     layout: StoreLayout,
@@ -29,7 +29,7 @@ pub struct Store {
     states: Mutex<States>,
 }
 
-/// Where things are in the store. It touches nothing.
+/// The paths in the store. Does not access the disk.
 #[derive(Debug, Clone)]
 pub struct StoreLayout {
     home: AbsPath,
@@ -41,17 +41,17 @@ impl StoreLayout {
         Self { home: home.clone(), folder: home.join("runtime") }
     }
 
-    /// Returns where the command files of a skill's commit are.
+    /// Returns the folder of the command files of a skill's commit.
     pub(super) fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
         runtime_place(&self.home, skill.as_str(), commit)
     }
 
-    /// Returns true if a path is that of a file in the store.
+    /// Returns true if a path is inside the store.
     pub(super) fn holds(&self, path: &str) -> bool {
         self.below(path).is_some()
     }
 
-    /// Returns the skill that a file in the store is of.
+    /// Returns the skill that a file in the store belongs to.
     pub(super) fn skill_of(&self, path: &str) -> Option<Identifier> {
         let (skill, _) = self.below(path)?.split_once('/')?;
         Identifier::new(skill).ok()
@@ -65,32 +65,32 @@ impl StoreLayout {
 
 type States = BTreeMap<(Identifier, String), Arc<OnceLock<RuntimeState>>>;
 
-/// What is at the place of a skill's runtime.
+/// The state of a skill's command files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuntimeState {
-    /// Exactly what its list says, and the digest of the list.
+    /// They match their list, which has this digest.
     Intact(Digest),
     /// Nothing.
     Missing,
-    /// Something else; the text says what differs.
+    /// They differ; the text says how.
     Tampered(String),
 }
 
 impl Store {
-    /// Opens the store below csk's home.
+    /// Opens the store in csk's home.
     pub fn new(home: &AbsPath) -> Self {
         let layout = StoreLayout::new(home);
         let seen = Mutex::new(Seen::load(home, &layout.folder));
         Self { layout, seen, states: Mutex::default() }
     }
 
-    /// Opens the store without anything that is remembered of it: every file is read.
+    /// Opens the store without remembered fingerprints: every file is read.
     pub fn unremembered(home: &AbsPath) -> Self {
         let layout = StoreLayout::new(home);
         Self { layout, seen: Mutex::default(), states: Mutex::default() }
     }
 
-    /// Returns what differs between the runtime of a skill's commit and what it should be, list included.
+    /// Returns how the command files of a skill's commit differ from what they should be, including their list.
     pub(crate) fn differs(
         &self,
         skill: &Identifier,
@@ -98,24 +98,24 @@ impl Store {
         list: &RuntimeList,
     ) -> Option<String> {
         match self.state(skill, commit) {
-            RuntimeState::Missing => Some("it is missing".to_owned()),
+            RuntimeState::Missing => Some("they are missing".to_owned()),
             RuntimeState::Tampered(what) => Some(what),
             RuntimeState::Intact(found) if found == list.digest => None,
-            RuntimeState::Intact(_) => Some("it is not that of its commit".to_owned()),
+            RuntimeState::Intact(_) => Some("they do not match the commit".to_owned()),
         }
     }
 
-    /// Returns where things are in it.
+    /// Returns the paths in the store.
     pub fn layout(&self) -> &StoreLayout {
         &self.layout
     }
 
-    /// Returns where the runtime of a skill's commit is.
+    /// Returns the folder of the command files of a skill's commit.
     pub fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
         self.layout.place(skill, commit)
     }
 
-    /// Looks at the runtime of a skill's commit, once in a run.
+    /// Checks the command files of a skill's commit, once per run.
     pub fn state(&self, skill: &Identifier, commit: &str) -> RuntimeState {
         let slot = {
             let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +133,7 @@ impl Store {
         .clone()
     }
 
-    /// Returns the digest of the list, or what differs from it. A folder that nobody touched is not read.
+    /// Returns the digest of the list, or how the files differ from it. An unchanged folder is not read.
     fn look(&self, place: &AbsPath, key: &str) -> Result<Result<Digest, String>, FsError> {
         let root = Root::open(place)?;
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,8 +154,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Writes the runtime of a skill's commit, in the place of one that is not intact. That is kept: somebody may have
-    /// edited it. Returns where.
+    /// Writes the command files of a skill's commit. Modified files are backed up, since someone may have edited them;
+    /// returns the backup's path.
     pub(super) fn put(
         &self,
         skill: &Identifier,
@@ -182,7 +182,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Moves a runtime that is not what it was to the backups.
+    /// Moves modified command files to the backups.
     #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
     fn keep(&self, skill: &Identifier, place: &AbsPath) -> Result<AbsPath, SkillError> {
         let backups = self.layout.home.join("backups");
@@ -190,8 +190,8 @@ impl Store {
         let kept = (0..1000)
             .map(|number| backups.join(format!("{skill}@runtime-{number}")))
             .find(|kept| std::fs::symlink_metadata(kept.as_path()).is_err())
-            .ok_or_else(|| SkillError::Write(format!("there are too many backups in {backups}")))?;
-        // A folder that nobody may write cannot be moved elsewhere.
+            .ok_or_else(|| SkillError::Write(format!("too many backups in {backups}")))?;
+        // A read-only folder cannot be moved.
         if let Ok(found) = std::fs::symlink_metadata(place.as_path())
             && found.is_dir()
         {
@@ -202,7 +202,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Keeps what was seen, so that the next run need not read it all.
+    /// Stores the fingerprints for the next run.
     pub(super) fn save(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.keep_the_rest();
@@ -214,7 +214,7 @@ fn key(skill: &Identifier, commit: &str) -> String {
     format!("{skill}/{commit}")
 }
 
-/// The list of a runtime's files, and its digest.
+/// The list of command files, and its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RuntimeList {
     text: String,
@@ -222,7 +222,7 @@ pub(crate) struct RuntimeList {
 }
 
 impl RuntimeList {
-    /// Makes the list: for each path its mode, and its digest or where it points.
+    /// Creates the list: for each path its mode, and its digest or link target.
     pub(super) fn new(
         skill: &Identifier,
         commit: &str,

@@ -1,5 +1,5 @@
-//! What surrounds a project's installed skills and decides whether csk may write there: links on the way, since a checkout may
-//! bring links that lead anywhere; what git tracks and ignores; programs of the user's with the name of a command.
+//! Checks whether csk may write to a project: symlinks on the way, since a checkout may contain symlinks to anywhere;
+//! what git tracks and ignores; and the user's own programs with the same name as a command.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -16,15 +16,15 @@ use super::{BIN, Environment, Observed, Plan, ProjectError, SKILLS, Target};
 use crate::git::checkout::tracked;
 use crate::{CommandOrder, Scope, not_ignored, with_block};
 
-/// Folders of a project, below `.agents`, that csk works in.
+/// The folders below `.agents` that csk writes to.
 const OWN: [&str; 4] = [SKILLS, BIN, ".agents/backups", ".agents/.csk-stage"];
 
-/// What surrounds a project's commands.
+/// What conflicts with a project's commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Surroundings {
-    /// A file that git tracks where csk puts commands.
+    /// A file in csk's command folder that git tracks.
     pub(super) tracked: Option<String>,
-    /// Commands that a program of the user's comes before, each told in a line.
+    /// Warnings about commands that one of the user's programs shadows.
     pub(super) shadowed: Vec<String>,
 }
 
@@ -32,11 +32,11 @@ pub(super) struct Surroundings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OpenEntries {
     pub(super) entries: Vec<String>,
-    /// A rule that no entry in the project's `.gitignore` can overrule.
+    /// A rule that no entry in the project's `.gitignore` can override.
     pub(super) rule: Option<String>,
 }
 
-/// Reads what surrounds the commands of a plan, where it changes something or somebody has put something where commands are.
+/// Finds conflicts with the commands of a plan, if it changes anything or the command folder is not empty.
 pub(super) fn surroundings(
     environment: &Environment,
     target: &Target,
@@ -51,7 +51,7 @@ pub(super) fn surroundings(
     Ok(Surroundings { tracked, shadowed: shadowed(environment, target, plan) })
 }
 
-/// Reads what git does not ignore of what a plan writes.
+/// Returns the entries written by a plan that git does not ignore.
 pub(super) fn open_entries_of(target: &Target, plan: &Plan) -> Result<OpenEntries, ProjectError> {
     let writes = plan.collisions.is_empty() && !plan.is_empty();
     match target.scope {
@@ -60,7 +60,7 @@ pub(super) fn open_entries_of(target: &Target, plan: &Plan) -> Result<OpenEntrie
     }
 }
 
-/// Returns a file that the repository brings to the folder of commands: a pull would put an untrusted program on PATH.
+/// Returns a tracked file in the command folder: a pull could put an untrusted program on PATH.
 fn tracked_command(target: &Target) -> Result<Option<String>, ProjectError> {
     match target.scope {
         Scope::Global => Ok(None),
@@ -70,14 +70,14 @@ fn tracked_command(target: &Target) -> Result<Option<String>, ProjectError> {
     }
 }
 
-/// Refuses a project whose repository brings files to the folder of commands.
+/// Refuses a project whose repository tracks files in the command folder.
 pub(crate) fn check_tracked(target: &Target) -> Result<(), ProjectError> {
     tracked_command(target)?.map_or(Ok(()), |path| Err(ProjectError::Tracked(path)))
 }
 
-/// Returns the first link on the way to a folder of the project, if there is one.
+/// Returns the first symlink on the path to a folder of the project.
 pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Option<AbsPath>> {
-    // The home folder is the user's, and whatever it holds is theirs to link.
+    // The home folder is the user's, who may use symlinks there.
     let (mut path, parts) = match folder.strip_prefix("~/") {
         Some(_) => return Ok(None),
         None => (target.root.clone(), folder.split('/')),
@@ -101,14 +101,14 @@ pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Optio
     Ok(None)
 }
 
-/// Refuses a project in which csk would write through a link.
+/// Refuses a project in which csk would write through a symlink.
 pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
     for folder in OWN.map(str::to_owned).into_iter().chain(target.adapters()) {
         match link_on_the_way(target, &folder) {
             Ok(None) => {}
             Ok(Some(path)) => return Err(ProjectError::Link(path.to_string())),
             Err(error) => {
-                let message = format!("cannot look at {}: {error}", target.root);
+                let message = format!("cannot read {}: {error}", target.root);
                 return Err(ProjectError::Files(message));
             }
         }
@@ -116,7 +116,7 @@ pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
     Ok(())
 }
 
-/// Adds a plan's entries to `.gitignore`, and checks that git ignores what csk writes then.
+/// Adds a plan's entries to `.gitignore` and checks that git then ignores what csk writes.
 pub(super) fn write_ignore(target: &Target, plan: &Plan) -> Result<(), ProjectError> {
     if plan.ignore.is_empty() {
         return Ok(());
@@ -135,20 +135,20 @@ pub(super) fn write_ignore(target: &Target, plan: &Plan) -> Result<(), ProjectEr
     }
 }
 
-/// Returns the ignore entries of a project that git does not know of yet.
+/// Returns the ignore entries of a project that are not in effect yet.
 pub fn unignored(target: &Target) -> Result<Vec<String>, ProjectError> {
     open_entries(target).map(|open| open.entries)
 }
 
 fn open_entries(target: &Target) -> Result<OpenEntries, ProjectError> {
     let entries = target.ignore_entries();
-    // What is written is asked for, since rules may tell apart what is in a folder.
+    // Tests actual paths, since rules may treat files in a folder differently.
     let probes: Vec<(&String, String)> =
         entries.iter().flat_map(|entry| probes(target, entry)).collect();
     let paths: Vec<String> = probes.iter().map(|(_, probe)| probe.clone()).collect();
     let open = not_ignored(&target.root, &paths)
         .map_err(|error| ProjectError::Files(error.to_string()))?;
-    // Below a folder that is ignored git reads no rules, so only those above an entry's folder can overrule it.
+    // Git reads no rules below an ignored folder, so only rules above an entry's folder can override it.
     let overrules = |(entry, probe): &(&String, String)| {
         let rule = open.iter().find(|one| one.path == *probe)?.rule.as_ref()?;
         let folder = Path::new(entry.trim_end_matches('/'));
@@ -170,7 +170,7 @@ fn open_entries(target: &Target) -> Result<OpenEntries, ProjectError> {
 fn probes<'a>(target: &Target, entry: &'a String) -> Vec<(&'a String, String)> {
     let below: Vec<String> = if entry == ".agents/" {
         let own = OWN.iter().map(|folder| format!("{folder}/"));
-        // Git refuses to look behind a link that somebody put in the place of a skill.
+        // Git refuses to look behind a symlink in place of a skill.
         let is_link = |path: &str| target.root.join(path).as_path().is_symlink();
         let skills = target.skills.iter().map(|skill| {
             let folder = format!("{SKILLS}/{}", skill.name);
@@ -185,7 +185,7 @@ fn probes<'a>(target: &Target, entry: &'a String) -> Vec<(&'a String, String)> {
     below.into_iter().map(|probe| (entry, probe)).collect()
 }
 
-/// Says which new commands are never run by their names, since a program of the user's comes first.
+/// Returns warnings about new commands that one of the user's programs shadows.
 fn shadowed(environment: &Environment, target: &Target, plan: &Plan) -> Vec<String> {
     if target.order == CommandOrder::First {
         return Vec::new();
@@ -198,8 +198,8 @@ fn shadowed(environment: &Environment, target: &Target, plan: &Plan) -> Vec<Stri
     made.filter_map(|(skill, command)| {
         let other = shadowing(&environment.home, &target.folder(BIN), path, command)?;
         Some(format!(
-            "the command `{command}` of `{skill}` is shadowed by {}, which comes first on PATH; \
-             `commands_first` in config.json puts commands of skills first",
+            "command `{command}` of `{skill}` is shadowed by {}, which comes first on PATH; \
+             to put skill commands first, set `commands_first` in config.json",
             other.display()
         ))
     })

@@ -1,4 +1,4 @@
-//! What is installed into: a project, or the user's own scope.
+//! What skills are installed into: a project, or the user's account.
 
 use skill::Identifier;
 use skill_fs::AbsPath;
@@ -16,23 +16,23 @@ pub const BIN: &str = ".agents/bin";
 pub struct Target {
     /// The name in messages.
     pub alias: String,
-    /// Where it is.
+    /// The project's folder.
     pub root: AbsPath,
-    /// A project, or everything that the user does.
+    /// A project, or the user's account.
     pub scope: Scope,
-    /// The folder that the agents' folders are in: the project, or the user's home.
+    /// The folder that contains the agents' folders: the project, or the user's home.
     pub adapter_base: AbsPath,
     /// The agents, in order.
     pub agents: Vec<Agent>,
-    /// How they get their entries.
+    /// How csk creates the agents' entries.
     pub adapter_mode: AdapterMode,
-    /// Where the commands stand on PATH.
+    /// Where the commands go on PATH.
     pub order: CommandOrder,
     /// The locale to render in.
     pub locale: Option<String>,
-    /// The skills.
+    /// The declared skills.
     pub skills: Vec<Declaration>,
-    /// What is locked, if the project has a lock.
+    /// The lockfile, if the project has one.
     pub lock: Option<Lockfile>,
 }
 
@@ -53,7 +53,7 @@ impl Target {
         folders
     }
 
-    /// Returns where a folder of entries is: csk's own are in the project, the agents' where they look.
+    /// Returns the path of a folder of entries: csk's own are in the project, the agents' in `adapter_base`.
     pub fn folder(&self, folder: &str) -> AbsPath {
         match (folder, folder.strip_prefix("~/")) {
             (SKILLS | BIN, _) => self.root.join(folder),
@@ -62,7 +62,7 @@ impl Target {
         }
     }
 
-    /// Returns the text of the link from an agent's folder to a skill.
+    /// Returns the target of the link from an agent's folder to a skill.
     pub(super) fn link_text(&self, folder: &str, name: &Identifier) -> String {
         match self.scope {
             Scope::Project => {
@@ -85,7 +85,7 @@ impl Target {
             .collect()
     }
 
-    /// Returns the files that put the commands on PATH, by their path below the root.
+    /// Returns the env files, which put the commands on PATH, by their path below the root.
     pub fn env_files(&self) -> Vec<(&'static str, String)> {
         match self.scope {
             Scope::Project => vec![

@@ -1,4 +1,4 @@
-//! Writes whole folders beside their place: the files of a skill, or copies of them.
+//! Writes whole folders: the files of a skill, or copies of them.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -18,7 +18,7 @@ use super::{Prepared, SkillError};
 use crate::sys::{Executable, make_executable, make_link, make_read_only, read_rights};
 use crate::{File, FileKind, SourceError};
 
-/// Writes a context and its marker into a new folder; returns what to remember of it.
+/// Writes a context and its marker into a new folder; returns the record to remember.
 pub(super) fn write_context(
     folder: &AbsPath,
     prepared: &Prepared,
@@ -34,7 +34,7 @@ pub(super) fn write_context(
     }))
 }
 
-/// Writes files, which are sorted, into a new folder.
+/// Writes sorted files into a new folder.
 pub(super) fn write_files(
     folder: &AbsPath,
     files: &[File],
@@ -56,7 +56,9 @@ pub(super) fn write_files(
         }
         write_new(&path, file.kind, rights, |out| {
             file.content.feed(|bytes| out.write_all(bytes)).map_err(|error| match error {
-                SourceError::Copy(why) => SkillError::Write(format!("cannot write {path}: {why}")),
+                SourceError::Copy(error) => {
+                    SkillError::Write(format!("cannot write {path}: {error}"))
+                }
                 other => SkillError::from(other),
             })
         })?;
@@ -64,7 +66,7 @@ pub(super) fn write_files(
     Ok(())
 }
 
-/// Copies an installed skill into a new folder; returns what to remember of it.
+/// Copies an installed skill into a new folder; returns the record to remember.
 pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>, SkillError> {
     copy(from, to, |entry, source, place| {
         let Kind::File { executable, .. } = entry.kind else { return Ok(()) };
@@ -78,7 +80,7 @@ pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>
     Ok(print.map(|print| Sight { fingerprint: print.digest, content, warning: None }))
 }
 
-/// From file to file the kernel copies, and shares blocks where the file system can.
+/// Copies file to file, so that the kernel does the work and shares blocks if the file system can.
 fn copy_file(from: &AbsPath, out: &mut fs::File, place: &AbsPath) -> Result<(), SkillError> {
     fs::File::open(from.as_path())
         .and_then(|mut from| io::copy(&mut from, out))
@@ -86,7 +88,7 @@ fn copy_file(from: &AbsPath, out: &mut fs::File, place: &AbsPath) -> Result<(), 
         .map_err(|error| io_error(place, &error))
 }
 
-/// Copies what the user made of a skill, with its permissions.
+/// Copies a skill that the user edited, including permissions.
 pub(super) fn keep_copy(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
     copy(from, to, |_, source, place| {
         fs::copy(source.as_path(), place.as_path())
@@ -95,7 +97,7 @@ pub(super) fn keep_copy(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> 
     })
 }
 
-/// Copies folders and links; files by `file`.
+/// Copies folders and links; `file` copies the files.
 fn copy(
     from: &AbsPath,
     to: &AbsPath,
@@ -115,7 +117,7 @@ fn copy(
                 make_link(text, place.as_path()).map_err(|error| io_error(&place, &error))?;
             }
             Kind::Other(kind) => {
-                let message = format!("{source} is {kind}, which cannot be kept; move it away");
+                let message = format!("cannot back up {source}, which is {kind}; move it away");
                 return Err(SkillError::Write(message));
             }
         }
@@ -123,20 +125,20 @@ fn copy(
     Ok(())
 }
 
-/// Returns the folders that hold a path, outermost first.
+/// Returns the parent folders of a path, outermost first.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// Makes a file that holds `text`.
+/// Creates a file with this text.
 pub(super) fn write_text(path: &AbsPath, text: &str, rights: Rights) -> Result<(), SkillError> {
     write_new(path, FileKind::Plain, rights, |out| {
         out.write_all(text.as_bytes()).map_err(|error| io_error(path, &error))
     })
 }
 
-/// Makes a file and lets `fill` write it. Its time is set back a little, so that whatever is written to it
-/// later has another.
+/// Creates a file and calls `fill` to write it. Its modification time is set back slightly, so that any later write
+/// changes it.
 fn write_new(
     path: &AbsPath,
     kind: FileKind,
@@ -156,16 +158,16 @@ fn write_new(
     out.set_modified(now() - WRITTEN_BACK).map_err(|error| io_error(path, &error))
 }
 
-/// Who may do what with files that are written.
+/// The permissions of written files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rights {
-    /// What the user's umask leaves.
+    /// Whatever the user's umask allows.
     Usual,
-    /// Nobody may write them.
+    /// Read-only.
     Read,
 }
 
-/// Takes the right to write from a folder and all folders in it.
+/// Makes a folder and all folders in it read-only.
 pub(super) fn seal(folder: &AbsPath) -> Result<(), FsError> {
     let failed = |path: &AbsPath, source| FsError::Io { path: path.to_string(), source };
     let root = Root::open(folder)?;
@@ -177,7 +179,7 @@ pub(super) fn seal(folder: &AbsPath) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Returns the time now.
+/// Returns the current time.
 pub(super) fn now() -> SystemTime {
     SystemTime::now()
 }

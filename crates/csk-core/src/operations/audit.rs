@@ -1,4 +1,4 @@
-//! Audits of what csk knows: commits of repositories, folders, and what is about to be installed.
+//! Audits commits, folders, and skills that are about to be installed.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ use skill_state::audit::Bundle;
 
 use crate::{Content, File, FileKind, Snapshot, SourceError};
 
-/// Reads a commit's files. A link counts as what it leads to, under its own name: that is how it is run.
+/// Reads the files of a commit. A symlink counts as its target under its own name, since that is how it is run.
 pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {
     let files = snapshot.files().iter().filter_map(|file| {
         let held = snapshot.followed(file)?;
@@ -29,13 +29,13 @@ pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceErro
     Ok(Bundle { name: name.to_owned(), files, digest })
 }
 
-/// Reads a folder, without the repository that the skill may be written in.
+/// Reads a skill's folder, without the git repository that it may be in.
 pub fn of_folder(path: &AbsPath) -> Result<Bundle, FsError> {
     let name = path.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
     Bundle::read(&name.unwrap_or_default(), &Root::open(path)?.as_skill())
 }
 
-/// Looks at several skills at once; the order stays.
+/// Audits several skills in parallel, in order.
 pub fn look_all(
     bundles: Vec<(Bundle, String)>,
     policy: &AuditPolicy,
@@ -55,7 +55,7 @@ fn content(content: &Content) -> Arc<[u8]> {
         Content::Memory(bytes) => Arc::clone(bytes),
         Content::Large(_) => {
             let mut start = Vec::new();
-            // It ends as soon as there is enough.
+            // Stops as soon as there is enough.
             let _ = content.feed(|bytes| {
                 start.extend_from_slice(&bytes[..bytes.len().min(MOST - start.len())]);
                 if start.len() >= MOST { Err(io::Error::other("enough")) } else { Ok(()) }
@@ -65,19 +65,19 @@ fn content(content: &Content) -> Arc<[u8]> {
     }
 }
 
-/// Keeps what was found about a commit, for the next time. That it cannot be kept stops nothing.
+/// Stores the report on a commit for the next run. Failing to do so is not an error.
 pub fn keep(verdicts: &Verdicts, found: &BundleReport) {
     if verdicts.get(&found.bundle).is_none() {
         let _ = verdicts.put(found);
     }
 }
 
-/// Asks whether something bad is to be installed all the same.
+/// Asks whether to install a skill despite a blocking verdict.
 #[derive(Clone)]
 pub struct Asker(Arc<dyn Fn(&Asked) -> bool + Send + Sync>);
 
 impl Asker {
-    /// Returns one that asks by `ask`.
+    /// Returns a prompt that calls `ask`.
     pub fn new(ask: impl Fn(&Asked) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
@@ -92,35 +92,35 @@ impl fmt::Debug for Asker {
 /// How installs are audited.
 #[derive(Debug, Clone)]
 pub struct Auditor {
-    /// How much an audit decides.
+    /// How strictly installs are audited.
     pub mode: AuditMode,
     policy: AuditPolicy,
     verdicts: Verdicts,
     now: Timestamp,
-    /// Where somebody can be asked.
+    /// `None` if csk cannot prompt.
     asker: Option<Asker>,
-    /// What was answered: the same question is asked once.
+    /// Earlier answers: the same question is asked only once.
     answers: Arc<Mutex<Vec<(Asked, bool)>>>,
 }
 
-/// What follows for a skill that is about to be installed.
+/// The decision about a skill that is about to be installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is installed.
+    /// Install it.
     Go,
-    /// It is installed, and this is told.
+    /// Install it with this warning.
     Warn(String),
-    /// It is not.
+    /// Do not install it.
     Refuse {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What to do.
+        /// How to proceed.
         hint: String,
     },
 }
 
 impl Auditor {
-    /// Reads what the user said about audits. What is malformed stops everything.
+    /// Loads the user's audit policy. A malformed policy is an error.
     pub fn new(
         home: &AbsPath,
         mode: AuditMode,
@@ -132,19 +132,19 @@ impl Auditor {
         Ok(Self { mode, policy, verdicts, now, asker, answers: Arc::default() })
     }
 
-    /// Returns one that looks at nothing.
+    /// Returns a disabled auditor.
     pub fn off(home: &AbsPath, now: Timestamp) -> Self {
         let policy = AuditPolicy::default();
         let verdicts = Verdicts::new(home, &policy, now);
         Self { mode: AuditMode::Off, policy, verdicts, now, asker: None, answers: Arc::default() }
     }
 
-    /// Returns true if a look at files decides about anything.
+    /// Returns true if audits can affect an install.
     pub(crate) fn looks(&self) -> bool {
         self.mode != AuditMode::Off || !self.policy.revoked.is_empty()
     }
 
-    /// Returns what was found about a snapshot of which some files are written in other words: in a language of the project's.
+    /// Audits a snapshot in which a project's locale has changed some files.
     pub(crate) fn look_rendered(
         &self,
         name: &str,
@@ -163,17 +163,17 @@ impl Auditor {
         Ok(bundle.audit(&self.policy, self.now))
     }
 
-    /// Returns why a bundle, or where it comes from, is revoked.
+    /// Returns why a bundle or one of its sources is revoked.
     pub(crate) fn revoked(&self, bundle: &str, sources: &[String]) -> Option<&str> {
         self.policy.revocation(bundle, sources).map(|revoked| revoked.reason.as_str())
     }
 
-    /// Returns true if something is revoked by where it comes from.
+    /// Returns true if any source is revoked.
     pub(crate) fn asks_for_sources(&self) -> bool {
         self.policy.revokes_sources()
     }
 
-    /// Returns what was found about a snapshot, now or before.
+    /// Returns the report on a snapshot, cached or new.
     pub(crate) fn look(
         &self,
         name: &str,
@@ -186,12 +186,12 @@ impl Auditor {
         }
     }
 
-    /// Keeps what was found, for the next time.
+    /// Stores the report for the next run.
     pub(crate) fn keep(&self, found: &BundleReport) {
         keep(&self.verdicts, found);
     }
 
-    /// Says what follows; asks where that is needed and somebody is there.
+    /// Decides about a skill; prompts if needed and possible.
     pub(crate) fn rule(
         &self,
         found: &BundleReport,
@@ -209,9 +209,10 @@ impl Auditor {
                 answer => Ruling::Refuse {
                     reason: format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
                     hint: match answer {
-                        Some(_) => "`csk audit` shows all of it".to_owned(),
+                        Some(_) => "run `csk audit` for details".to_owned(),
                         None => {
-                            "`csk audit` shows all of it; on a terminal you are asked".to_owned()
+                            "run `csk audit` for details; on a terminal, csk asks for confirmation"
+                                .to_owned()
                         }
                     },
                 },
@@ -219,10 +220,11 @@ impl Auditor {
         }
     }
 
-    /// Asks the same question once; `None` where nobody can be asked. Another language of the same commit may be another question.
+    /// Asks each question once; returns `None` if csk cannot prompt. Another locale of the same commit may be another
+    /// question.
     fn ask(&self, asked: &Asked) -> Option<bool> {
         let asker = self.asker.as_ref()?;
-        // A question that went wrong was not answered with yes.
+        // A poisoned lock does not count as a yes.
         let mut answers = self.answers.lock().ok()?;
         if let Some((_, answer)) = answers.iter().find(|(before, _)| before == asked) {
             return Some(*answer);

@@ -1,4 +1,4 @@
-//! How large the cache of snapshots is, and how it becomes smaller.
+//! The size of the snapshot cache, and cleaning it.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -10,12 +10,12 @@ use skill_fs::{AbsPath, FsError};
 
 use crate::install::journal::remove_tree;
 
-/// What is in the cache, or was taken out of it.
+/// The snapshots in the cache, or removed from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheSize {
-    /// How many snapshots.
+    /// The number of snapshots.
     pub snapshots: u64,
-    /// How many bytes in their files.
+    /// The total size of their files.
     pub bytes: u64,
 }
 
@@ -24,7 +24,7 @@ pub fn cache_folder(home: &AbsPath) -> AbsPath {
     home.join("cache")
 }
 
-/// Returns how large the cache is.
+/// Returns the size of the cache.
 pub fn cache_size(home: &AbsPath) -> Result<CacheSize, FsError> {
     let mut size = CacheSize::default();
     for snapshot in snapshots(home)? {
@@ -34,8 +34,7 @@ pub fn cache_size(home: &AbsPath) -> Result<CacheSize, FsError> {
     Ok(size)
 }
 
-/// Removes snapshots that were made longer ago than `age`, or all; returns what was removed. The caller holds the
-/// lock.
+/// Removes snapshots older than `age`, or all of them; returns what was removed. The caller must hold the process lock.
 pub fn clean_cache(home: &AbsPath, age: Option<Duration>) -> Result<CacheSize, FsError> {
     let mut removed = CacheSize::default();
     let now = SystemTime::now();
@@ -52,7 +51,7 @@ pub fn clean_cache(home: &AbsPath, age: Option<Duration>) -> Result<CacheSize, F
             removed.snapshots += 1;
             removed.bytes += bytes(&snapshot)?;
             remove_tree(&snapshot)?;
-            // The folder of a source goes with its last snapshot.
+            // Removes the source's folder if this was its last snapshot.
             if let Some(source) = snapshot.parent() {
                 let _ = fs::remove_dir(source.as_path());
             }
@@ -68,7 +67,7 @@ pub fn clean_cache(home: &AbsPath, age: Option<Duration>) -> Result<CacheSize, F
 fn snapshots(home: &AbsPath) -> Result<Vec<AbsPath>, FsError> {
     let mut all = Vec::new();
     for source in folders(&cache_folder(home))? {
-        // What is remembered of projects is no snapshot.
+        // Fingerprints of projects are not snapshots.
         if !source.file_name().is_some_and(|name| name.starts_with('.')) {
             all.extend(folders(&source)?);
         }

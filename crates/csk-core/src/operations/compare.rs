@@ -1,4 +1,4 @@
-//! What another version of a skill would change, and what somebody changed in the installed one.
+//! Compares versions of a skill, or an installed skill with its commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,27 +17,27 @@ use crate::install::{
 };
 use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository, render};
 
-/// What is different between two versions.
+/// The differences between two versions.
 #[derive(Debug)]
 pub struct Comparison {
     /// The skill.
     pub name: Identifier,
-    /// The commit before; none where nothing is installed.
+    /// The old commit; `None` if nothing is installed.
     pub from: Option<Commit>,
-    /// The commit after; none for what is on disk.
+    /// The new commit; `None` for the files on disk.
     pub to: Option<Commit>,
-    /// What differs, by path: as in the skill, below `runtime/` for the files of its commands, and below an agent's
+    /// The changed files, by path: relative to the skill, below `runtime/` for command files, and below an agent's
     /// folder for copies there.
     pub files: BTreeMap<String, FileChange>,
-    /// Commands that come.
+    /// Commands that are added.
     pub commands_gained: Vec<String>,
-    /// Commands that go.
+    /// Commands that are removed.
     pub commands_lost: Vec<String>,
-    /// Programs of the system that it needs from then on.
+    /// System programs that it newly requires.
     pub programs_gained: Vec<String>,
-    /// Programs that it does not need any more.
+    /// System programs that it no longer requires.
     pub programs_lost: Vec<String>,
-    /// What differs in what the skill declares.
+    /// Changes in the declared capabilities.
     pub capabilities: Vec<CapabilityChange>,
 }
 
@@ -53,17 +53,17 @@ impl Comparison {
     }
 }
 
-/// How a file differs.
+/// A change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// The file before.
+    /// The old file.
     pub old: Option<File>,
-    /// The file after.
+    /// The new file.
     pub new: Option<File>,
 }
 
 impl FileChange {
-    /// Returns the word for it.
+    /// Returns the type of change.
     pub fn word(&self) -> &'static str {
         match (&self.old, &self.new) {
             (None, _) => "added",
@@ -77,29 +77,30 @@ impl FileChange {
 /// Why versions cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
-    /// The skill cannot be had.
+    /// The skill cannot be read.
     #[error(transparent)]
     Skill(#[from] SkillError),
     /// A file cannot be read.
     #[error(transparent)]
     Files(#[from] FsError),
-    /// Nothing is installed.
+    /// The skill is not installed.
     #[error("{0} is not installed")]
     NotInstalled(Identifier),
 }
 
 impl CompareError {
-    /// Returns what to do about it.
+    /// Returns how to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Skill(error) => error.hint(),
             Self::Files(_) => None,
-            Self::NotInstalled(_) => Some("`csk install` installs it".to_owned()),
+            Self::NotInstalled(_) => Some("run `csk install`".to_owned()),
         }
     }
 }
 
-/// Compares what is installed of a skill with what its reference, or another one, names now. Nothing is fetched.
+/// Compares the installed version of a skill with what its reference, or another one, points to now. Nothing is
+/// fetched.
 pub fn compare(
     environment: &Environment,
     target: &Target,
@@ -126,7 +127,7 @@ pub fn compare(
     let commit = repository.resolve(reference).map_err(SkillError::from)?;
     let new = sources.prepare(skill, &commit, target.locale.as_deref())?;
     let mut files = differences(old.as_ref().map_or(&[][..], |old| &old.files), &new.files);
-    // What runs counts as much as what is read.
+    // Command files count as much as text.
     files.extend(below(RUNTIME, differences(old.as_ref().map_or(&[], runtime), runtime(&new))));
     let names = |of: fn(&Prepared) -> BTreeSet<String>| {
         let (had, has) = (old.as_ref().map(of).unwrap_or_default(), of(&new));
@@ -150,8 +151,7 @@ pub fn compare(
     })
 }
 
-/// Compares what was installed of a skill with what is on disk: the skill, the files of its commands, and the copies
-/// in the folders of agents.
+/// Compares an installed skill with the files on disk: the skill, its command files, and the copies in agents' folders.
 pub fn compare_local(
     environment: &Environment,
     target: &Target,
@@ -161,7 +161,7 @@ pub fn compare_local(
     let marker = installed(target, observed, name)?
         .ok_or_else(|| CompareError::NotInstalled(name.clone()))?;
     let commit = Commit::new(&marker.commit)
-        .ok_or_else(|| SkillError::Marker("its marker names no commit".to_owned()))?;
+        .ok_or_else(|| SkillError::Marker("its marker has no valid commit id".to_owned()))?;
     let skill = Declaration {
         name: name.clone(),
         source: marker.source.clone(),
@@ -178,7 +178,7 @@ pub fn compare_local(
             Ok(root) => {
                 files.extend(below(RUNTIME, differences(runtime(&built), &on_disk(&root)?)));
             }
-            // What is not there was not edited; a status tells of it.
+            // Missing files are not edits; `csk status` reports them.
             Err(FsError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -205,7 +205,7 @@ pub fn compare_local(
     })
 }
 
-/// Where the files of commands are shown.
+/// The path prefix of command files.
 const RUNTIME: &str = "runtime";
 
 fn runtime(prepared: &Prepared) -> &[File] {
@@ -219,7 +219,7 @@ fn below(
     files.into_iter().map(move |(path, change)| (format!("{folder}/{path}"), change))
 }
 
-/// Returns what is declared as the marker of an install says it was.
+/// Returns the declaration that an install's marker records.
 fn of(marker: &Marker, skill: &Declaration) -> Declaration {
     Declaration {
         source: marker.source.clone(),
@@ -236,8 +236,8 @@ fn installed(
 ) -> Result<Option<Marker>, CompareError> {
     match observed.contexts.get(name) {
         Some(ContextState::Installed { marker, .. }) => Ok(Some((**marker).clone())),
-        Some(ContextState::Newer(why) | ContextState::Broken(why)) => {
-            Err(SkillError::Marker(why.clone()).into())
+        Some(ContextState::Newer(reason) | ContextState::Broken(reason)) => {
+            Err(SkillError::Marker(reason.clone()).into())
         }
         Some(ContextState::Foreign) => {
             let path = target.skills_folder().join(name.as_str()).to_string();
@@ -247,7 +247,7 @@ fn installed(
     }
 }
 
-/// Builds versions from git's objects; nothing is written.
+/// Builds versions from git's objects without writing anything.
 struct Reader<'a> {
     environment: &'a Environment,
     cache: Cache,
@@ -258,7 +258,8 @@ impl<'a> Reader<'a> {
         Self { environment, cache: Cache::new(&environment.home, Keep::Nothing) }
     }
 
-    /// Builds what a marker says was installed. Other rules may have chosen other files of the commit than today's: the marker lists them.
+    /// Builds what a marker records as installed. Other rules may have selected other files of the commit: the marker
+    /// lists them.
     fn read(
         &self,
         skill: &Declaration,
@@ -296,7 +297,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the files of a folder, without what csk wrote.
+/// Returns the files of a folder, without csk's own.
 fn on_disk(root: &Root) -> Result<Vec<File>, FsError> {
     let mut files = Vec::new();
     for entry in walk(root, &WalkLimits::SKILL)? {
@@ -346,7 +347,7 @@ fn programs(prepared: &Prepared) -> BTreeSet<String> {
     needed.collect()
 }
 
-/// Returns what a skill that was not there could do: nothing. What it does not speak of is no news.
+/// Returns the capabilities of a skill that was not installed: none. What it does not declare is not a change.
 fn nothing_before(now: &CapabilityExtents) -> CapabilityExtents {
     let mut extents = now.iter().map(|(_, extent)| match extent {
         Extent::Undeclared => Extent::Undeclared,
@@ -355,7 +356,7 @@ fn nothing_before(now: &CapabilityExtents) -> CapabilityExtents {
     CapabilityExtents::new(|_| extents.next().unwrap_or(Extent::Undeclared))
 }
 
-/// Returns what a version declares.
+/// Returns the capabilities that a version declares.
 fn capabilities(prepared: &Prepared) -> CapabilityExtents {
     let capabilities =
         prepared.manifest.as_ref().and_then(|manifest| manifest.capabilities.as_ref());

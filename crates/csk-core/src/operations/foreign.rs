@@ -1,4 +1,4 @@
-//! What other managers of skills wrote down: read, and turned into what a Skillfile declares.
+//! Reads the lockfiles of other skill managers and converts them to Skillfile declarations.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,56 +11,56 @@ use skill_state::without_password;
 
 use crate::text::read_json;
 
-/// A skill that another manager knows.
+/// A skill in another manager's lockfile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignSkill {
-    /// What it is called.
+    /// The name of the skill.
     pub name: String,
-    /// Where it can be had, or why that is not known.
+    /// Where it can be fetched, or why that is unknown.
     pub origin: Result<ForeignOrigin, String>,
 }
 
-/// Where a skill can be had.
+/// Where a skill can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignOrigin {
-    /// What the repository is called here.
+    /// The name of the repository under `skills_root`.
     pub source: Identifier,
-    /// Where it is cloned from.
+    /// The URL to clone from.
     pub git: String,
-    /// The folder that is the skill; none means the whole.
+    /// The repository folder that holds the skill; `None` means the whole repository.
     pub path: Option<RelPath>,
-    /// What of it, if that was written down: a tag, a branch or a commit.
+    /// The recorded tag, branch or commit, if any.
     pub reference: Option<String>,
-    /// Which of the three, if that is known.
+    /// The type of the reference, if known.
     pub kind: Option<RefKind>,
 }
 
-/// Reads `skills-lock.json` (version 1) or `.skill-lock.json` (version 3).
+/// Parses `skills-lock.json` (version 1) or `.skill-lock.json` (version 3).
 pub fn read_foreign_lock(file: &str, text: &str) -> Result<Vec<ForeignSkill>, String> {
     let lock: ForeignLock = read_json(text)
         .map_err(|error| format!("{file}:{}:{}: {}", error.line, error.column, error.what))?;
     if !matches!(lock.version.as_u64(), Some(1 | 3)) {
         let found = &lock.version;
-        return Err(format!("{file}: its `version` is {found}; expected the number 1 or 3"));
+        return Err(format!("{file}: `version` is {found}; expected the number 1 or 3"));
     }
     let skill = |(name, entry): (String, Value)| ForeignSkill {
         name,
         origin: match &entry {
             Value::Object(entry) => origin(entry),
-            _ => Err("its entry is no object".to_owned()),
+            _ => Err("its entry is not an object".to_owned()),
         },
     };
     Ok(lock.skills.0.into_iter().map(skill).collect())
 }
 
-/// A lock of another manager; what else it says is not asked for.
+/// Another manager's lockfile; other keys are ignored.
 #[derive(Deserialize)]
 struct ForeignLock {
     version: Value,
     skills: Entries,
 }
 
-/// An object in which no name stands twice: else one of the two would be lost without a word.
+/// An object without duplicate keys; otherwise one of two entries would be lost silently.
 struct Entries(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Entries {
@@ -77,9 +77,7 @@ impl<'de> Deserialize<'de> for Entries {
                 let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
                 while let Some((name, value)) = map.next_entry::<String, Value>()? {
                     if !seen.insert(name.clone()) {
-                        return Err(de::Error::custom(format!(
-                            "the skill `{name}` is there twice"
-                        )));
+                        return Err(de::Error::custom(format!("duplicate skill `{name}`")));
                     }
                     entries.push((name, value));
                 }
@@ -91,11 +89,11 @@ impl<'de> Deserialize<'de> for Entries {
 }
 
 fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
-    // What is there and is no text would be a pin that is lost.
+    // Ignoring a value of the wrong type would lose a pin.
     let text = |key: &str| match entry.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
-        Some(other) => Err(format!("its `{key}` is {other}; expected text")),
+        Some(other) => Err(format!("`{key}` is {other}; expected a string")),
     };
     let kind = text("sourceType")?.unwrap_or("github");
     let url = match (text("sourceUrl")?, text("source")?, kind) {
@@ -104,26 +102,26 @@ fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
         (None, Some(source), "gitlab") => git_url(&format!("https://gitlab.com/{source}")),
         (None, Some(source), "git") => git_url(source),
         (_, _, other) => {
-            return Err(format!("it comes from `{other}`, which is no git repository"));
+            return Err(format!("source type `{other}` is not a git repository"));
         }
     };
     let url = url.ok_or_else(|| {
-        "it does not say where its repository is; expected https://, ssh:// or user@host:path"
-            .to_owned()
+        "no usable repository URL; expected https://, ssh:// or user@host:path".to_owned()
     })?;
     let path = match text("skillPath")?.map(folder_of) {
         None | Some(None) => None,
         Some(Some(path)) => Some(
-            RelPath::new(path).map_err(|error| format!("its `skillPath` is no path: {error}"))?,
+            RelPath::new(path)
+                .map_err(|error| format!("`skillPath` is not a valid path: {error}"))?,
         ),
     };
-    let source = source_name(&url)
-        .ok_or_else(|| format!("no name for a repository can be made of {url}"))?;
+    let source =
+        source_name(&url).ok_or_else(|| format!("cannot derive a repository name from {url}"))?;
     let reference = text("ref")?.map(str::to_owned);
     Ok(ForeignOrigin { source, git: url, path, reference, kind: None })
 }
 
-/// Returns the folder of a SKILL.md; none if that is the whole repository.
+/// Returns the folder of a SKILL.md, or `None` if it is the repository's root.
 fn folder_of(path: &str) -> Option<&str> {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     let folder = match path.rsplit_once('/') {
@@ -134,7 +132,7 @@ fn folder_of(path: &str) -> Option<&str> {
     Some(folder).filter(|folder| !folder.is_empty() && *folder != ".")
 }
 
-/// Returns an address that git takes.
+/// Returns a URL that git accepts.
 fn git_url(url: &str) -> Option<String> {
     let is_git = ["https://", "ssh://", "file://", "/"].iter().any(|start| url.starts_with(start))
         || (url.contains('@') && url.contains(':'));
@@ -142,12 +140,12 @@ fn git_url(url: &str) -> Option<String> {
     is_git.then(|| without_password(plain))
 }
 
-/// Returns a name for the repository of an address: its owner and its own.
+/// Derives a repository name from a URL: its owner and its own name.
 pub fn source_name(url: &str) -> Option<Identifier> {
     name_of(url, 2)
 }
 
-/// Returns a longer name, for where [`source_name`] is that of another repository: with the host.
+/// Derives a longer name that includes the host, if [`source_name`] is already taken.
 pub fn long_source_name(url: &str) -> Option<Identifier> {
     name_of(url, usize::MAX)
 }
@@ -173,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locks_of_others_are_read() {
+    fn lockfiles_of_other_managers_are_read() {
         let text = r#"{"version": 1, "skills": {
             "pdf": {"source": "acme/skills", "sourceType": "github", "skillPath": "skills/pdf/SKILL.md", "ref": "v1", "computedHash": "x"},
             "whole": {"source": "acme/whole", "sourceUrl": "git@git.example.com:acme/whole.git", "sourceType": "git", "skillPath": "SKILL.md"},
@@ -196,19 +194,19 @@ mod tests {
             );
             let found = read_foreign_lock("skills-lock.json", &text).unwrap();
             let error = found[0].origin.as_ref().unwrap_err();
-            assert!(error.contains(&format!("`{key}` is {value}; expected text")), "{error}");
+            assert!(error.contains(&format!("`{key}` is {value}; expected a string")), "{error}");
         }
         assert_eq!(source_name("https://a.test/o/n").unwrap().as_str(), "o-n");
         assert_eq!(long_source_name("https://a.test/o/n").unwrap().as_str(), "a.test-o-n");
-        for (text, told) in [
+        for (text, message) in [
             ("{", "skills-lock.json:1:"),
-            ("{\"version\": 2, \"skills\": {}}", "its `version` is 2"),
-            ("{\"version\": \"1\", \"skills\": {}}", "its `version` is \"1\""),
+            ("{\"version\": 2, \"skills\": {}}", "`version` is 2"),
+            ("{\"version\": \"1\", \"skills\": {}}", "`version` is \"1\""),
             ("{\"version\": 1}", "missing key `skills`"),
-            ("{\"version\": 1, \"skills\": {\"a\": {}, \"a\": {}}}", "`a` is there twice"),
+            ("{\"version\": 1, \"skills\": {\"a\": {}, \"a\": {}}}", "duplicate skill `a`"),
         ] {
             let error = read_foreign_lock("skills-lock.json", text).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

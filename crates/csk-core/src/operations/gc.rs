@@ -1,7 +1,8 @@
-//! Throws away the runtimes that no installed skill uses any more.
+//! Removes command files that no installed skill uses any more.
 //!
-//! What is in use is what something on disk reaches: the markers of the configured projects, of every folder in the list of consumers
-//! and of the global scope, and the commands in their folders. Where a marker cannot be read, every runtime of its skill stays.
+//! Anything reachable from disk is in use: through the markers of the configured projects, of every consumer and of the
+//! global scope, and through the commands in their folders. If a marker cannot be read, all command files of its skill
+//! stay.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -20,43 +21,43 @@ use crate::install::observe::read_marker;
 use crate::install::seen;
 use crate::install::{BIN, Consumers, Mode, SKILLS};
 
-/// What was thrown away, or would be.
+/// What was removed, or would be in a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Garbage {
-    /// Runtimes, as `<skill>/<commit>`.
+    /// Command files, as `<skill>/<commit>`.
     pub runtimes: Vec<String>,
-    /// Folders that have nothing installed any more.
+    /// Folders in which nothing is installed any more.
     pub consumers: Vec<AbsPath>,
-    /// Projects that are gone, of which only csk's own notes were left.
+    /// Deleted projects for which csk still had records.
     pub forgotten: Vec<AbsPath>,
-    /// Why projects could not be read: then nothing was removed.
+    /// Why projects could not be read. If there are any, nothing was removed.
     pub unreadable: Vec<String>,
 }
 
-/// Who collects.
+/// Who started the collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// An install, by the way.
+    /// An install, as a side effect.
     Install,
-    /// The user.
+    /// The user, with `csk gc`.
     User,
 }
 
-/// Made before a change, removed when all garbage is: an install that was killed in between is noticed.
+/// Created before a change and removed after the collection, so that an interrupted install is noticed.
 const PENDING: &str = ".gc-pending";
 
-/// Notes that there is going to be garbage.
+/// Records that there is going to be garbage.
 pub(crate) fn announce_garbage(home: &AbsPath) -> Result<(), FsError> {
     write_file(&home.join(PENDING), b"").map(|_| ())
 }
 
-/// Returns true if there may be garbage that nobody has collected.
+/// Returns true if there may be uncollected garbage.
 pub(crate) fn has_garbage(home: &AbsPath) -> bool {
     fs::symlink_metadata(home.join(PENDING).as_path()).is_ok()
 }
 
-/// Finds what nobody uses and, unless it is a dry run, removes it. `projects` are the configured ones. The
-/// caller holds the lock.
+/// Finds unused files and removes them, unless this is a dry run. `projects` are the configured ones. The caller must
+/// hold the process lock.
 pub fn collect(
     home: &AbsPath,
     projects: &[AbsPath],
@@ -68,7 +69,7 @@ pub fn collect(
     let mut kept = Consumers::default();
     let mut garbage = Garbage::default();
     for root in consumers.0 {
-        // A folder that is away may come back: only who asks for it has it forgotten.
+        // A missing folder may come back, so only the user can have it forgotten.
         let is_away = caller == Caller::Install && !root.as_path().is_dir();
         if is_away {
             let receipts = Receipts::load(home, &root);
@@ -90,7 +91,7 @@ pub fn collect(
     }
     garbage.unreadable.append(&mut used.unreadable);
     if !garbage.unreadable.is_empty() {
-        // What one of them uses is not known, so nothing goes.
+        // Their usage is unknown, so nothing is removed.
         return Ok(garbage);
     }
     for skill in folders(&home.join("runtime"))? {
@@ -105,7 +106,7 @@ pub fn collect(
             garbage.runtimes.push(format!("{skill}/{commit}"));
         }
         if mode == Mode::Apply {
-            // Only an empty folder goes.
+            // Fails unless the folder is empty.
             let _ = fs::remove_dir(folder.as_path());
         }
     }
@@ -121,13 +122,13 @@ pub fn collect(
             kept.write(home)?;
             sync(home, &kept)?;
         }
-        // Where it stays, the next run looks once more.
+        // If it cannot be removed, the next run collects again.
         let _ = fs::remove_file(home.join(PENDING).as_path());
     }
     Ok(garbage)
 }
 
-/// Removes notes about projects that are gone; returns their folders. A file that is not ours to read stays.
+/// Removes records of deleted projects and returns their folders. Files that csk cannot parse stay.
 fn forget(folder: &AbsPath, mode: Mode) -> Result<Vec<AbsPath>, FsError> {
     let failed = |source| FsError::Io { path: folder.to_string(), source };
     let entries = match fs::read_dir(folder.as_path()) {
@@ -156,13 +157,13 @@ fn forget(folder: &AbsPath, mode: Mode) -> Result<Vec<AbsPath>, FsError> {
     Ok(gone)
 }
 
-/// The runtimes that are in use.
+/// The command files that are in use.
 #[derive(Default)]
 struct Used {
     commits: BTreeSet<(String, String)>,
-    /// Skills of which not every marker could be read.
+    /// Skills for which a marker could not be read.
     unknown: BTreeSet<String>,
-    /// Why projects could not be read at all.
+    /// Why projects could not be read.
     unreadable: Vec<String>,
 }
 
@@ -199,7 +200,7 @@ impl Used {
         Ok(has_some)
     }
 
-    /// Adds what commands lead to. A skill that could not be updated keeps its old ones.
+    /// Adds the targets of commands. A skill that could not be updated keeps its old ones.
     fn add_links(&mut self, folder: &AbsPath, home: &AbsPath) {
         let store = home.join("runtime");
         for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
@@ -218,7 +219,7 @@ impl Used {
     }
 }
 
-/// Returns the names of the folders in a folder that csk may have made; none if there is no folder.
+/// Returns the names of subfolders that csk may have created; empty if the folder does not exist.
 fn folders(folder: &AbsPath) -> Result<Vec<String>, FsError> {
     let failed = |source: io::Error| FsError::Io { path: folder.to_string(), source };
     let entries = match fs::read_dir(folder.as_path()) {
@@ -235,7 +236,7 @@ fn folders(folder: &AbsPath) -> Result<Vec<String>, FsError> {
         let entry = entry.map_err(failed)?;
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
         let name = entry.file_name().into_string().ok();
-        // Half a runtime that a killed install left begins with a dot, and goes with the next.
+        // A staging folder of an interrupted install starts with `.new-` and is removed as well.
         names.extend(name.filter(|name| {
             is_folder && (Identifier::new(name.as_str()).is_ok() || name.starts_with(".new-"))
         }));

@@ -1,4 +1,4 @@
-//! A look at a skill before it is declared: what it brings, what it needs, what it says it may do.
+//! Inspects a skill before it is declared: what it provides, what it needs, which capabilities it declares.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,22 +13,22 @@ use crate::install::{
 use crate::which::find_program;
 use crate::{Commit, Declaration, Progress, Repository, redacted};
 
-/// What a skill is like.
+/// The result of inspecting a skill.
 #[derive(Debug)]
 pub struct Inspection {
-    /// The commit that its reference names.
+    /// The commit that its reference points to.
     pub commit: Commit,
-    /// What it declares about its commands.
+    /// The manifest of the skill.
     pub manifest: Option<Manifest>,
     /// Programs that it needs and the system does not have.
     pub missing: Vec<MissingCommand>,
-    /// What to tell of its format.
+    /// Warnings about its format.
     pub warnings: Vec<String>,
     /// Its files that are not installed.
     pub left_out: Vec<String>,
 }
 
-/// Looks at a skill; its repository is cloned where it is missing and that is allowed.
+/// Inspects a skill; clones its repository if it is missing and the network may be used.
 pub fn inspect(
     environment: &Environment,
     skill: &Declaration,

@@ -1,4 +1,4 @@
-//! What is newer than what is installed: on this machine, and where the repositories come from. Nothing is fetched, and nothing is written.
+//! Finds newer versions of installed skills, locally and at the repositories' origins. Nothing is fetched or written.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::{
     Commit, Declaration, GitError, Progress, Reference, Repository, Work, origin, remote_refs,
 };
 
-/// How one skill stands.
+/// The versions of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// The skill.
     pub name: Identifier,
-    /// What is declared.
+    /// The declared reference.
     pub reference: Reference,
-    /// The commit that is installed.
+    /// The installed commit.
     pub installed: Option<String>,
-    /// The commit that an install would bring, from what is on this machine.
+    /// The commit that an install would use, from local data.
     pub here: Option<Commit>,
-    /// The commit that the reference names where the repository comes from.
+    /// The commit that the reference points to at the origin.
     pub there: Option<String>,
-    /// The newest tag of the same kind, where a newer one than the declared is known.
+    /// The newest tag of the same form, if it is newer than the declared one.
     pub newest: Option<String>,
-    /// Why something of this is not known.
+    /// Why some of this is unknown.
     pub error: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Standing {
         self.there.as_deref().or(self.here.as_ref().map(Commit::as_str))
     }
 
-    /// Returns true if something newer is known.
+    /// Returns true if a newer version is known.
     pub fn is_outdated(&self) -> bool {
         let is_other = match (&self.installed, self.wanted()) {
             (Some(installed), Some(wanted)) => installed != wanted,
@@ -47,7 +47,7 @@ impl Standing {
     }
 }
 
-/// What is known of a repository: the tags and branches, and why not all of it.
+/// The references of a repository, and why some of them are unknown.
 #[derive(Default)]
 struct Known {
     refs: BTreeMap<String, String>,
@@ -55,7 +55,7 @@ struct Known {
     error: Option<String>,
 }
 
-/// Looks at every skill of every target.
+/// Checks every skill of every target.
 pub fn outdated(
     environment: &Environment,
     targets: &[Target],
@@ -69,7 +69,7 @@ pub fn outdated(
         .collect();
     sources.sort();
     sources.dedup();
-    // Each repository is asked once, however many skills come from it.
+    // Each origin is queried once, however many skills come from it.
     let known: BTreeMap<Identifier, Known> = at_once(|| {
         sources
             .into_par_iter()
@@ -91,7 +91,7 @@ pub fn outdated(
                 let there = known.is_remote.then(|| named(&known.refs, &skill.reference)).flatten();
                 let (kind, name) = (skill.reference.kind, &skill.reference.name);
                 let is_gone = known.is_remote && kind != RefKind::Revision && there.is_none();
-                let gone = is_gone.then(|| format!("its origin has no {} `{name}`", kind.as_str()));
+                let gone = is_gone.then(|| format!("the origin has no {} `{name}`", kind.as_str()));
                 Some(Standing {
                     name: skill.name.clone(),
                     reference: skill.reference.clone(),
@@ -120,7 +120,7 @@ fn look(
             let refs = tags.into_iter().map(|tag| (format!("refs/tags/{tag}"), String::new()));
             Known { refs: refs.collect(), is_remote: false, error }
         }
-        Err(why) => Known { error: Some(why.to_string()), ..Known::default() },
+        Err(error) => Known { error: Some(error.to_string()), ..Known::default() },
     };
     if network == Network::Refused {
         return here(None);
@@ -134,22 +134,22 @@ fn look(
         Ok(Some(refs)) => Known { refs, is_remote: true, error: None },
         Ok(None) => here(None),
         Err(error @ GitError::NotRun(_)) => here(Some(error.to_string())),
-        Err(error) => here(Some(format!("the origin of {source} cannot be asked: {error}"))),
+        Err(error) => here(Some(format!("cannot query the origin of {source}: {error}"))),
     }
 }
 
-/// Returns the commit that a reference names among what an origin lists.
+/// Returns the commit that a reference points to in an origin's list.
 fn named(refs: &BTreeMap<String, String>, reference: &Reference) -> Option<String> {
     let name = match reference.kind {
         RefKind::Tag => format!("refs/tags/{}", reference.name),
         RefKind::Branch => format!("refs/heads/{}", reference.name),
-        // A commit stays what it is.
+        // A commit never changes.
         RefKind::Revision => return None,
     };
     refs.get(&name).cloned()
 }
 
-/// Returns the newest tag that is newer than the declared one and called like it.
+/// Returns the newest tag of the same form that is newer than the declared one.
 fn newest(refs: &BTreeMap<String, String>, skill: &Declaration) -> Option<String> {
     if skill.reference.kind != RefKind::Tag {
         return None;
@@ -162,12 +162,12 @@ fn newest(refs: &BTreeMap<String, String>, skill: &Declaration) -> Option<String
     newer.max().map(|(_, tag)| tag.to_owned())
 }
 
-/// A tag that is a version: what stands before the first digit, then numbers.
+/// A tag that is a version: a prefix before the first digit, then numbers.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Version<'a> {
     prefix: &'a str,
     numbers: Vec<u64>,
-    /// One without is newer than one with something after a hyphen.
+    /// A version without a pre-release suffix is newer than one with it.
     is_whole: bool,
     rest: &'a str,
     is_early: bool,
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_tag_is_found_among_those_that_are_called_alike() {
+    fn the_newest_tag_of_the_same_form_is_found() {
         for (declared, tags, expected) in [
             ("v1", &["v1", "v2", "v10", "v9"][..], Some("v10")),
             ("v1.2.0", &["v1.2", "v1.10.0-rc1", "v1.3.0"], Some("v1.3.0")),

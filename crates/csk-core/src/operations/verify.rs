@@ -1,7 +1,6 @@
-//! Proves that what is on disk is what the repositories, the markers and the lock say, byte for byte.
+//! Verifies byte for byte that the files on disk match the repositories, the markers and the lockfile.
 //!
-//! Nothing that csk remembers is believed: every file is read, and every skill is built again from git's own
-//! objects.
+//! No remembered state is trusted: every file is read, and every skill is rebuilt from git's objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +18,14 @@ use crate::install::{
 };
 use crate::{Commit, Declaration, Reference};
 
-/// What was found of one project.
+/// The result for one project.
 #[derive(Debug)]
 pub struct Verification {
-    /// What differs, by skill; a skill without differences has an empty list.
+    /// The differences, by skill; empty if there are none.
     pub skills: Vec<(Identifier, Vec<String>)>,
-    /// What differs in the project itself.
+    /// The differences in the project itself.
     pub problems: Vec<String>,
-    /// What is worth knowing, and no difference.
+    /// Notes that are not differences.
     pub notes: Vec<String>,
 }
 
@@ -37,7 +36,7 @@ impl Verification {
     }
 }
 
-/// Checks every target, and changes nothing.
+/// Verifies every target without changing anything.
 pub fn verify(
     environment: &Environment,
     targets: &[Target],
@@ -57,20 +56,20 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
         resolve(&environment.skills_root, std::slice::from_ref(target), &BTreeMap::new());
     let rules = Rules::STATUS;
     let facts = Facts { target, resolution: &resolution, observed: &observed, rules };
-    // The commands are those of what is installed, whatever else is wanted.
+    // Checks the commands of the installed version, even if another one is wanted.
     let contents = Contents::AsInstalled;
     let plan = plan(&World { facts, contents, revoked: &BTreeMap::new(), store: store.layout() });
     if !plan.collisions.is_empty() {
         return Err(ProjectError::Collision(plan.collisions));
     }
     let mut problems: Vec<String> =
-        plan.env.iter().map(|file| format!("{} is missing or wrong", file.path)).collect();
+        plan.env.iter().map(|file| format!("{} is missing or incorrect", file.path)).collect();
     problems.extend(plan.warnings.iter().cloned());
     let gone = plan.command_changes().filter(|change| change.target.is_none());
-    let gone = gone.map(|change| format!("the command {} belongs to no skill", change.command));
+    let gone = gone.map(|change| format!("command `{}` belongs to no skill", change.command));
     problems.extend(gone);
     problems.extend(
-        plan.removals.iter().map(|skill| format!("{} is not declared any more", skill.name)),
+        plan.removals.iter().map(|skill| format!("`{}` is no longer declared", skill.name)),
     );
     let checker = Checker { environment, target, observed: &observed, store: &store };
     let check = |(skill, plan): (&Declaration, &SkillPlan)| {
@@ -80,16 +79,16 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
         }
         match &plan.label {
             Label::ContentDrift(Some(what)) => problems.push(what.clone()),
-            Label::UpdateAvailable => problems.push("another version is wanted".to_owned()),
+            Label::UpdateAvailable => problems.push("another version is declared".to_owned()),
             Label::Missing
             | Label::ContentDrift(None)
             | Label::UpToDate
             | Label::Removed
             | Label::Error => {}
         }
-        // The same thing may show in more than one way.
-        let mut told = BTreeSet::new();
-        problems.retain(|problem| told.insert(problem.clone()));
+        // The same difference may show up in more than one way.
+        let mut seen = BTreeSet::new();
+        problems.retain(|problem| seen.insert(problem.clone()));
         (skill.name.clone(), problems)
     };
     let skills = target.skills.par_iter().zip(&plan.skills).map(check).collect();
@@ -106,15 +105,17 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn skill(&self, skill: &Declaration) -> Vec<String> {
         match self.observed.contexts.get(&skill.name) {
-            None | Some(ContextState::Missing) => vec!["it is not installed".to_owned()],
-            Some(ContextState::Foreign) => vec!["it was not installed by csk".to_owned()],
-            Some(ContextState::Newer(why) | ContextState::Broken(why)) => vec![why.clone()],
+            None | Some(ContextState::Missing) => vec!["not installed".to_owned()],
+            Some(ContextState::Foreign) => vec!["not installed by csk".to_owned()],
+            Some(ContextState::Newer(reason) | ContextState::Broken(reason)) => {
+                vec![reason.clone()]
+            }
             Some(ContextState::Installed { marker, content, .. })
                 if marker.context_rules != Some(CONTEXT_RULES) =>
             {
-                let mut problems = vec!["an older csk installed it: run `csk install`".to_owned()];
+                let mut problems = vec!["installed by an older csk; run `csk install`".to_owned()];
                 if is_edited(marker, content) {
-                    problems.push("its files are not what was installed".to_owned());
+                    problems.push("installed files were changed".to_owned());
                 }
                 problems
             }
@@ -125,7 +126,7 @@ impl Checker<'_> {
                         self.compare(marker, &built, content, &mut problems);
                         self.marker(skill, marker, &built, &mut problems);
                     }
-                    Err(why) => problems.push(why),
+                    Err(error) => problems.push(error),
                 }
                 self.lock(skill, marker, &mut problems);
                 problems
@@ -133,10 +134,10 @@ impl Checker<'_> {
         }
     }
 
-    /// Builds the skill at the commit that its marker names, from git's objects alone.
+    /// Rebuilds the skill at the commit in its marker, from git's objects alone.
     fn rebuild(&self, skill: &Declaration, marker: &Marker) -> Result<Prepared, String> {
         let commit = Commit::new(&marker.commit)
-            .ok_or_else(|| format!("its marker names `{}`, which is no commit", marker.commit))?;
+            .ok_or_else(|| format!("its marker has an invalid commit id: `{}`", marker.commit))?;
         let sources = Sources {
             skills_root: &self.environment.skills_root,
             cache: &Cache::new(&self.environment.home, Keep::Unused),
@@ -148,7 +149,7 @@ impl Checker<'_> {
         let path = marker.part.as_ref().map(|part| part.path.clone());
         let declaration = Declaration { source: marker.source.clone(), path, ..skill.clone() };
         prepare(&sources, &declaration, &commit, marker.locale.as_deref())
-            .map_err(|error| format!("it cannot be built again: {error}"))
+            .map_err(|error| format!("cannot rebuild it from git: {error}"))
     }
 
     fn compare(
@@ -163,19 +164,25 @@ impl Checker<'_> {
                 problems.push(what.to_owned());
             }
         };
-        check(found.content == built.content, "its files are not those of its commit");
+        let commit = marker.commit.get(..7).unwrap_or(&marker.commit);
+        check(
+            found.content == built.content,
+            &format!(
+                "installed files differ from commit {commit}; run `csk diff --local` to see how"
+            ),
+        );
         check(
             found.bundle == built.context || found.content != built.content,
-            "modes, links or files differ from those of its commit",
+            "modes, links or files differ from its commit",
         );
         if let Some(list) = &built.list
             && let Some(what) = self.store.differs(&marker.name, marker.runtime_id(), list)
         {
-            problems.push(format!("its runtime differs: {what}"));
+            problems.push(format!("its command files differ: {what}"));
         }
     }
 
-    /// Compares every line of the marker with what it would be today.
+    /// Compares every line of the marker with what csk would write now.
     fn marker(
         &self,
         skill: &Declaration,
@@ -194,7 +201,7 @@ impl Checker<'_> {
         if expected != *marker {
             let (found, expected) = (marker.to_json(), expected.to_json());
             let line = found.lines().find(|line| !expected.lines().any(|other| other == *line));
-            let line = line.map_or("something is missing", str::trim);
+            let line = line.map_or("an entry is missing", str::trim);
             problems.push(format!("its marker was changed: {line}"));
         }
     }
@@ -202,14 +209,15 @@ impl Checker<'_> {
     fn lock(&self, skill: &Declaration, marker: &Marker, problems: &mut Vec<String>) {
         let Some(lock) = &self.target.lock else { return };
         match lock.get(skill) {
-            None => problems.push("it is not locked as it is declared".to_owned()),
+            None => problems
+                .push("missing from Skillfile.lock, or locked to another reference".to_owned()),
             Some(locked) if locked.commit.as_str() != marker.commit => problems.push(format!(
-                "the lock says {}, installed is {}",
+                "Skillfile.lock pins {}, but {} is installed",
                 locked.commit.short(),
                 marker.commit.get(..7).unwrap_or(&marker.commit)
             )),
             Some(locked) if marker.bundle_sha256.is_some_and(|bundle| bundle != locked.bundle) => {
-                problems.push("the lock has another digest of its bundle".to_owned());
+                problems.push("its bundle digest does not match Skillfile.lock".to_owned());
             }
             Some(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Unix: links and permission bits.
+//! Unix: symlinks and permission bits.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -9,22 +9,22 @@ use std::path::Path;
 
 use super::Executable;
 
-/// Makes a link at `path` that says `text`.
+/// Creates a symlink to `text` at `path`.
 pub(crate) fn make_link(text: &str, path: &Path) -> io::Result<()> {
     symlink(text, path)
 }
 
-/// Lets everybody execute the file that is going to be made, as far as the user's umask does.
+/// Makes the file that is going to be created executable, as far as the user's umask allows.
 pub(crate) fn make_executable(options: &mut OpenOptions) {
     options.mode(0o777);
 }
 
-/// Gives the owner all rights to a folder.
+/// Gives the owner full access to a folder.
 pub(crate) fn make_writable(path: &Path, metadata: &Metadata) -> io::Result<()> {
     fs::set_permissions(path, PermissionsExt::from_mode(metadata.permissions().mode() | 0o700))
 }
 
-/// Lets nobody write the file that is going to be made; who makes it still can, once.
+/// Makes the file that is going to be created read-only; its creator can still write it through the open handle.
 pub(crate) fn read_rights(options: &mut OpenOptions, executable: Executable) {
     options.mode(match executable {
         Executable::Yes => 0o555,
@@ -32,13 +32,13 @@ pub(crate) fn read_rights(options: &mut OpenOptions, executable: Executable) {
     });
 }
 
-/// Takes the right to write a folder from everybody.
+/// Makes a folder read-only for everyone.
 pub(crate) fn make_read_only(path: &Path) -> io::Result<()> {
     let mode = fs::symlink_metadata(path)?.permissions().mode();
     fs::set_permissions(path, PermissionsExt::from_mode(mode & !0o222))
 }
 
-/// Returns true if there is a file that may be executed.
+/// Returns true if `path` is an executable file.
 pub(crate) fn is_program(path: &Path) -> bool {
     fs::metadata(path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)

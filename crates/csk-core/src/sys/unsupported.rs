@@ -1,4 +1,4 @@
-//! Systems without them: no links are made, files carry no such bits. Not run.
+//! Other platforms: no symlinks, no permission bits. Compiled but never run.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io;

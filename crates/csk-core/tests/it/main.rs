@@ -1,4 +1,4 @@
-//! The tests of csk's library that need more than one module.
+//! Tests of csk's library that involve more than one module.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! The published schemas are current, and say of every file what the parsers say.
+//! The published schemas are current and agree with the parsers about every file.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn is_valid(problems: &[Diagnostic]) -> bool {
     problems.iter().all(|problem| problem.severity != Severity::Error)
 }
 
-/// Checks that parser and schema give every text the same verdict, and the one that is expected.
+/// Checks that the parser and the schema both give the expected verdict on every text.
 fn check(name: &str, parse: impl Fn(&str) -> Vec<Diagnostic>, cases: &[(bool, &str)]) {
     let all = schemas();
     let schema = &all.iter().find(|(found, _)| *found == name).unwrap().1;
@@ -145,7 +145,7 @@ fn markers_and_ledgers_get_the_same_verdict() {
 
 #[test]
 fn manifests_get_the_same_verdict() {
-    // Every path exists, so that only the form counts.
+    // Every path exists, so that only the format counts.
     let tree =
         |path: &str| Some(if path.contains('/') { TreeEntry::File } else { TreeEntry::Folder });
     let parse = |text: &str| Manifest::parse("f", text, &tree).1;

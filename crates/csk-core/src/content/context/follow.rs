@@ -1,4 +1,4 @@
-//! Follows what is installed to what it needs: what Markdown refers to, and what symbolic links lead to.
+//! Adds what installed files depend on: files that Markdown refers to, and the targets of symlinks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::rules::{Refusal, Rules, is_excluded};
 use super::warnings::LeftOut;
 use crate::content::snapshot::{Content, File, FileKind, Links, Snapshot, files_below};
 
-/// Returns the paths of what is installed, and what is referred to and left out.
+/// Returns the paths to install, and the references that are not installed.
 pub(super) fn follow<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules<'_>,
@@ -39,16 +39,17 @@ struct Follower<'a, 'r> {
     snapshot: &'a Snapshot,
     rules: &'r Rules<'r>,
     links: Links<'a>,
-    /// What is installed.
+    /// Paths to install.
     wanted: BTreeSet<&'a str>,
-    /// What of it was not looked at yet.
+    /// Wanted files that have not been scanned yet.
     open: Vec<&'a File>,
-    /// Folders that were brought, each with the files that link to it and their links. A hostile text may link to one in a thousand ways.
+    /// Included folders, each with the links to it and the files that contain them. Hostile text may link to one folder
+    /// in a thousand ways.
     folders: BTreeMap<String, BTreeSet<(&'a str, String)>>,
     left_out: LeftOut,
 }
 
-/// What is at a path.
+/// What a path resolved to.
 enum Found {
     File(Result<(), Refusal>),
     Folder(String),
@@ -61,7 +62,7 @@ impl<'a> Follower<'a, '_> {
         }
     }
 
-    /// Brings a file, unless nothing may.
+    /// Includes a file unless a rule forbids it.
     fn bring(&mut self, file: &'a File) -> Result<(), Refusal> {
         if !self.wanted.contains(file.path.as_str()) {
             if let Some(refusal) = self.rules.refusal(&file.path) {
@@ -72,7 +73,7 @@ impl<'a> Follower<'a, '_> {
         Ok(())
     }
 
-    /// Brings what is at a path, through every symbolic link on the way; of a folder, what is no file of development.
+    /// Includes what is at a path, following every symlink on the way; for a folder, everything but development files.
     fn bring_path(&mut self, path: &str) -> Option<Found> {
         let trail = match self.links.is_empty() {
             true => None,
@@ -88,7 +89,7 @@ impl<'a> Follower<'a, '_> {
         }
         for link in trail.iter().flat_map(|trail| &trail.links) {
             if let Some(link) = self.snapshot.file(link) {
-                // Without one of its links the rest is left out in the end, with a warning.
+                // If one of these symlinks is refused, the rest is dropped later, with a warning.
                 let _refused = self.bring(link);
             }
         }
@@ -103,14 +104,14 @@ impl<'a> Follower<'a, '_> {
         if !self.folders.contains_key(folder) {
             self.folders.insert(folder.to_owned(), BTreeSet::new());
             for file in below.iter().filter(|file| !file.path.parts().any(is_excluded)) {
-                // A linked folder is a warning only where nothing of it comes.
+                // A linked folder causes a warning only if none of its files is installed.
                 let _refused = self.bring(file);
             }
         }
         Some(Found::Folder(folder.to_owned()))
     }
 
-    /// Brings what a file of Markdown refers to.
+    /// Includes what a Markdown file refers to.
     fn read(&mut self, file: &'a File) {
         let path = file.path.as_str();
         if !(path.ends_with(".md") || path.ends_with(".markdown")) {
@@ -133,7 +134,7 @@ impl<'a> Follower<'a, '_> {
         if place == Place::Skill {
             return;
         }
-        // Agents work in the skill's folder, so paths are often written from there.
+        // Agents work in the skill's folder, so paths are often relative to it.
         let places = [place.clone(), resolve("", link)];
         let found = places.iter().find_map(|place| match place {
             Place::Inside(path) => self.bring_path(path),
@@ -151,8 +152,8 @@ impl<'a> Follower<'a, '_> {
         }
     }
 
-    /// Brings the file that a word is the path of, or those in the folder that it is with a slash at its end. Paths are written from the file, or from the
-    /// skill's folder.
+    /// Includes the file that `name` is the path of, or the files in that folder if it ends with a slash. Paths are
+    /// relative to the file that contains them or to the skill's folder.
     fn follow_name(&mut self, file: &str, name: &str) {
         let is_folder = name.ends_with(['/', '\\']);
         for place in [resolve(folder_of(file), name), resolve("", name)] {
@@ -164,7 +165,7 @@ impl<'a> Follower<'a, '_> {
                 Some(Found::File(Err(Refusal::Runtime | Refusal::Generated))) => {
                     self.left_out.not_installed(file, &path);
                 }
-                // A command is called by its name, and csk itself reads the manifest.
+                // Commands are called by name, and only csk reads the manifest.
                 Some(Found::File(Err(Refusal::Command | Refusal::Declaration)))
                 | Some(Found::File(Ok(())) | Found::Folder(_))
                 | None => {}
@@ -172,7 +173,7 @@ impl<'a> Follower<'a, '_> {
         }
     }
 
-    /// Returns true if a path ends at a folder.
+    /// Returns true if a path resolves to a folder.
     fn is_folder(&self, path: &str) -> bool {
         let trail = if self.links.is_empty() { None } else { self.links.trail(path) };
         self.snapshot.file(trail.as_ref().map_or(path, |trail| trail.end.as_str())).is_none()
@@ -190,7 +191,7 @@ impl<'a> Follower<'a, '_> {
     }
 }
 
-/// Returns the folder that a file is in.
+/// Returns the folder that contains a file.
 fn folder_of(file: &str) -> &str {
     file.rfind('/').map_or("", |slash| &file[..slash])
 }

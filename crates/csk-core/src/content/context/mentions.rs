@@ -1,33 +1,33 @@
-//! What the Markdown of a skill refers to: links, and names of files.
+//! Finds what a skill's Markdown refers to: links, and file names.
 //!
-//! A link is what Markdown or the HTML in it says is one. A name is any text between blanks, quotes and brackets that may be a path: whether there is
-//! such a file decides, so that words of a sentence are none.
+//! A link is any link in Markdown or in the HTML in it. A name is any text between blanks, quotes and brackets that
+//! could be a path; it counts only if such a file exists, so ordinary words do not match.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use skill::linked_paths;
 
-/// The longest path that is looked up.
+/// Longer paths are ignored.
 const MAX_PATH_BYTES: usize = 512;
 
-/// Where a path leads.
+/// Where a reference in Markdown points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// To something in the skill, or to nothing.
+    /// To a path inside the skill, whether or not it exists.
     Inside(String),
     /// To the skill's own folder.
     Skill,
-    /// Out of the skill.
+    /// Outside the skill.
     Outside,
 }
 
-/// Returns the targets of the links in `text`, as they are written.
+/// Returns the link targets in `text`, as written.
 pub(super) fn links(text: &str) -> BTreeSet<String> {
     linked_paths(text).into_iter().filter(|link| link.len() <= MAX_PATH_BYTES).collect()
 }
 
-/// Returns everything in `text` that may be the path of a file, as it is written.
+/// Returns everything in `text` that could be a file path, as written.
 pub(super) fn names(text: &str) -> BTreeSet<Cow<'_, str>> {
     let mut found = BTreeSet::new();
     let mut start = 0;
@@ -39,8 +39,8 @@ pub(super) fn names(text: &str) -> BTreeSet<Cow<'_, str>> {
     found
 }
 
-/// Follows `.` and `..` of a path from a folder of the skill. A path that starts with a slash starts at the skill's folder, and a backslash is the slash
-/// of Windows.
+/// Resolves `.` and `..` of a path relative to a folder of the skill. A leading slash means the skill's folder, and a
+/// backslash is a Windows path separator.
 pub(super) fn resolve(folder: &str, path: &str) -> Place {
     let is_absolute = path.starts_with(['/', '\\']);
     let mut parts: Vec<&str> =
@@ -56,7 +56,7 @@ pub(super) fn resolve(folder: &str, path: &str) -> Place {
     if parts.is_empty() { Place::Skill } else { Place::Inside(parts.join("/")) }
 }
 
-/// Returns true if a link that leads nowhere is worth a warning: it looks like the path of a file, and not like an example of one.
+/// Returns true if a broken link is worth a warning: it looks like a file path and not like an example of one.
 pub(super) fn is_likely_path(link: &str) -> bool {
     let parts: Vec<&str> = link.split(['/', '\\']).collect();
     let last = parts.iter().rev().find(|part| !part.is_empty()).copied().unwrap_or_default();
@@ -64,24 +64,24 @@ pub(super) fn is_likely_path(link: &str) -> bool {
         !stem.is_empty() && extension.chars().any(|c| c.is_ascii_alphabetic())
     });
     let is_example = link.contains("...") || link.contains("path/to") || link.contains('…');
-    // A path of a web site, or a host without `https://`.
+    // A path on a web site, or a host without `https://`.
     let is_site = (parts[0].is_empty() && !has_extension)
         || parts[0].starts_with("www.")
         || (parts.len() > 1 && parts[0].contains('.') && !parts[0].starts_with('.'));
     (has_extension || parts.len() > 1) && !is_example && !is_site
 }
 
-/// Returns true for what stands between words. Quotes and brackets of other scripts are handled as the runs of ASCII between them.
+/// Returns true for characters that separate words. For the punctuation of other scripts, see `add_word`.
 fn is_between(c: char) -> bool {
     c.is_whitespace() || "\"'`()[]{}<>|,;=*“”‘’„‚«»‹›".contains(c)
 }
 
-/// Adds what a word may be the path of.
+/// Adds the paths that a word could be.
 fn add_word<'a>(before: &str, word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
     if word.contains("://") || word.len() > MAX_PATH_BYTES {
         return;
     }
-    // `{baseDir}/x` and `<skill>/x` start at the skill, as `$SKILL_DIR/x` does.
+    // `{baseDir}/x` and `<skill>/x` are relative to the skill, like `$SKILL_DIR/x`.
     let is_after_variable = before.ends_with(['}', '>']);
     let word = if is_after_variable { word.trim_start_matches('/') } else { word };
     let word = match word.strip_prefix('$').and_then(|word| word.split_once('/')) {
@@ -90,13 +90,13 @@ fn add_word<'a>(before: &str, word: &'a str, found: &mut BTreeSet<Cow<'a, str>>)
     };
     add_path(word, found);
     if !word.is_ascii() {
-        // A language without blanks, or with marks of its own.
+        // The word may be in a language without spaces, or with its own punctuation.
         word.split(|c: char| !c.is_ascii()).for_each(|run| add_path(run, found));
     }
 }
 
 fn add_path<'a>(word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
-    // A sentence may end after a name.
+    // A name may end a sentence.
     let word = word.split('#').next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
     if !word.contains(['/', '\\', '.']) || word.starts_with('/') {
         return;
@@ -104,7 +104,7 @@ fn add_path<'a>(word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
     found.insert(word.into());
     let plain = word.trim_start_matches('_').trim_end_matches(['_', '.', ':', '!', '?']);
     if plain != word {
-        // Underscores are part of a name, or emphasis around it.
+        // Underscores may be part of the name or emphasis around it.
         found.insert(plain.into());
     }
     if word.contains("\\_") {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_as_they_are_written() {
+    fn names_are_found_as_written() {
         let text = "See `reference/a.md` and \"../x.py\". Run python scripts/run.py --out=out/b.csv.\n\
                     Not https://example.com/c.md or /etc/passwd; see data/, too: notes.txt.\n\
                     Read @forms.md, {baseDir}/base.md, ${CLAUDE_SKILL_DIR}/dir.md, $ROOT/root.md, <skill>/skill.md,\n\
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_followed_from_their_folder() {
+    fn paths_are_resolved_from_their_folder() {
         let inside = |path: &str| Place::Inside(path.to_owned());
         for (folder, path, place) in [
             ("docs", "a.md", inside("docs/a.md")),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_and_sites_are_no_paths() {
+    fn examples_and_web_sites_are_not_paths() {
         for path in
             ["a.md", "docs/api", "../other/SKILL.md", "/abs.md", "docs\\api\\h.md", ".env.example"]
         {

@@ -1,18 +1,18 @@
-//! Which files of a snapshot are installed by where they are, and which ones no text can bring.
+//! Decides which files of a snapshot are installed because of their location, and which are never installed.
 
 use skill::{AGENT_MANIFEST_FILE, CommandKind, MANIFEST_FILE, Manifest, RelPath, SKILL_FILE};
 
 use super::Shape;
 use crate::content::snapshot::{File, Snapshot};
 
-/// Folders that are copied.
+/// Folders that are installed.
 const INCLUDED: &[&str] =
     &[".skill_triggers", "agents", "assets", "data", "examples", "references", "templates", "wasm"];
 
-/// The folder that is copied only where the skill brings no command: else it belongs to the command store.
+/// Installed only if the skill declares no script command; otherwise it belongs to the command store.
 const SCRIPTS: &str = "scripts";
 
-/// Names that are never copied, wherever they stand.
+/// Names that are never installed, at any depth.
 const EXCLUDED: &[&str] = &[
     ".DS_Store",
     ".git",
@@ -30,7 +30,7 @@ const EXCLUDED: &[&str] = &[
     "tests",
 ];
 
-/// Folders of version control, of installed packages, and of what tools generate: no text brings those along.
+/// Folders of version control, installed packages and generated files: not installed even if the text refers to them.
 const GENERATED: &[&str] = &[
     // Version control
     ".bzr",
@@ -56,7 +56,7 @@ const GENERATED: &[&str] = &[
     "bower_components",
     "node_modules",
     "venv",
-    // Caches, beside every name of the form `.*cache`
+    // Caches, in addition to every name of the form `.*cache`
     ".hypothesis",
     ".ipynb_checkpoints",
     ".pytype",
@@ -95,35 +95,36 @@ const GENERATED: &[&str] = &[
     "zig-out",
 ];
 
-/// What csk reads at the root of a skill and keeps out of the context: without the files of its commands a manifest would not be valid there.
+/// Files at the root of a skill that csk reads and does not install: without its command files, a manifest would be
+/// invalid there.
 const DECLARATIONS: &[&str] = &["dependencies.json", MANIFEST_FILE, AGENT_MANIFEST_FILE];
 
-/// The folder of translations, which are rendered into the files.
+/// The folder of translations, which csk renders into the installed files.
 const LOCALES: &str = "locales";
 
-/// Why no text brings a file along.
+/// Why a file is not installed even if the text refers to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is the program of a declared command, which is called by its name.
+    /// It is the program of a declared command, which is called by name.
     Command,
     /// It is in a runtime root.
     Runtime,
-    /// It is in a folder of version control, a cache or a build.
+    /// It is in a version control, cache or build folder.
     Generated,
-    /// csk itself reads it.
+    /// Only csk reads it.
     Declaration,
 }
 
-/// Which rules hold for a snapshot.
+/// The selection rules for one snapshot.
 pub(super) struct Rules<'a> {
     pub(super) manifest: Option<&'a Manifest>,
     pub(super) shape: Shape,
-    /// The name of the skill's file.
+    /// The name of the skill's main file.
     pub(super) skill_file: &'static str,
 }
 
 impl Rules<'_> {
-    /// Returns true if a file is installed by where it is.
+    /// Returns true if a file is installed because of its location.
     pub(super) fn includes(&self, file: &File) -> bool {
         let path = &file.path;
         let first = path.parts().next().unwrap_or_default();
@@ -172,7 +173,7 @@ impl Rules<'_> {
     }
 }
 
-/// Returns what the first rules installed, to know an install that was made by them.
+/// Returns what version 1 of the rules installed, to recognize installs made with it.
 pub(crate) fn first_context(snapshot: &Snapshot, manifest: Option<&Manifest>) -> Vec<File> {
     let has_commands = manifest.is_some_and(|manifest| !manifest.commands.is_empty());
     let is_wanted = |file: &&File| {
@@ -186,7 +187,7 @@ pub(crate) fn first_context(snapshot: &Snapshot, manifest: Option<&Manifest>) ->
     snapshot.files().iter().filter(is_wanted).cloned().collect()
 }
 
-/// Returns true for a name of development.
+/// Returns true for the name of a development file or folder.
 pub(super) fn is_excluded(part: &str) -> bool {
     let starts = ["README", "CHANGELOG", "LICENSE"].iter().any(|prefix| part.starts_with(prefix));
     let requirements = part.starts_with("requirements") && part.ends_with(".txt");
@@ -197,7 +198,7 @@ fn is_declaration(path: &RelPath) -> bool {
     DECLARATIONS.contains(&path.as_str()) || path.parts().next() == Some(LOCALES)
 }
 
-/// Returns true for a file that a tool made, or that is in a folder of such files. A file may be named `build` itself.
+/// Returns true for a generated file, or one in a folder of generated files. A plain file may be named `build`.
 fn is_generated(path: &RelPath) -> bool {
     let mut parts = path.parts().rev();
     let is_file = |name: &str| name == ".DS_Store" || name.ends_with(".pyc") || is_cache(name);
@@ -210,7 +211,7 @@ fn is_generated(path: &RelPath) -> bool {
     parts.next().is_some_and(is_file) || parts.any(is_folder)
 }
 
-/// Returns true for `.cache`, `.mypy_cache`, `.parcel-cache`, `.eslintcache` and their like.
+/// Returns true for `.cache`, `.mypy_cache`, `.parcel-cache`, `.eslintcache` and similar.
 fn is_cache(name: &str) -> bool {
     name.starts_with('.') && name.ends_with("cache")
 }

@@ -1,4 +1,4 @@
-//! What is taken of small skills, and what is said of the rest.
+//! Which files of small skills are installed, and which warnings the others cause.
 
 use super::*;
 use crate::content::snapshot::Content;
@@ -35,7 +35,7 @@ fn paths(files: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn only_instructions_and_material_are_copied() {
+fn only_instructions_and_assets_are_installed() {
     let files = [
         ("SKILL.md", ""),
         ("README.md", ""),
@@ -64,7 +64,7 @@ fn only_instructions_and_material_are_copied() {
 }
 
 #[test]
-fn scripts_stay_out_where_commands_are_declared() {
+fn scripts_are_not_installed_if_commands_are_declared() {
     let base = [("SKILL.md", ""), ("scripts/run.py", ""), ("references/x", "")];
     let system = r#"{"schema_version": 1, "commands": {"x": {"type": "system", "command": "x"}}}"#;
     for (path, text, copied) in [
@@ -82,7 +82,7 @@ fn scripts_stay_out_where_commands_are_declared() {
 }
 
 #[test]
-fn a_folder_of_a_repository_is_taken_whole() {
+fn a_folder_of_a_repository_is_installed_as_a_whole() {
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["lib"], "commands": {"x": {"type": "script", "unix_path": "lib/x"}}}"#;
     let files = [
         ("SKILL.md", ""),
@@ -108,7 +108,7 @@ fn a_folder_of_a_repository_is_taken_whole() {
 }
 
 #[test]
-fn what_the_text_refers_to_comes_along_and_what_is_missing_is_told() {
+fn referenced_files_are_installed_and_missing_ones_cause_warnings() {
     let text = "See [forms](forms.md) and `scripts/requirements.txt`, then reference/ and [gone](gone.md).\n\
                 `.git/config`, `dist/app.js` and `lib/side.py` as well; `lib/x` is a command.";
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["lib"], "commands": {"x": {"type": "script", "unix_path": "lib/x"}}}"#;
@@ -130,15 +130,15 @@ fn what_the_text_refers_to_comes_along_and_what_is_missing_is_told() {
     assert_eq!(
         warnings,
         [
-            "links to files that are not in the skill: `gone.md` (SKILL.md)",
-            "not installed, although the text refers to it: `dist/app.js` (SKILL.md), `lib/side.py` (SKILL.md)",
+            "links to missing files: `gone.md` (SKILL.md)",
+            "referenced but not installed: `dist/app.js` (SKILL.md), `lib/side.py` (SKILL.md)",
         ]
     );
 }
 
-/// What a package may not hold, an install does not bring either.
+/// Names that are not allowed in a package are not allowed in an install either.
 #[test]
-fn one_rule_holds_for_names_in_packages_and_in_installs() {
+fn packages_and_installs_share_the_rules_for_names() {
     for names in [
         &["references/.GIT/config"][..],
         &["references/.git./config"],
@@ -155,20 +155,20 @@ fn one_rule_holds_for_names_in_packages_and_in_installs() {
             names.iter().map(|name| (*name, "")).chain([("SKILL.md", "")]).collect();
         assert!(paths(&files).contains("is not allowed in a skill"), "{}", paths(&files));
     }
-    // Files that are not installed do not matter here.
+    // Files that are not installed do not matter.
     let files = [("SKILL.md", ""), ("src/HEAD", ""), ("src/objects/x", ""), ("src/refs/y", "")];
     assert_eq!(paths(&files), "SKILL.md");
 }
 
 #[test]
-fn a_skill_needs_its_file_and_keeps_its_links() {
-    assert_eq!(paths(&[("README.md", "")]), "error: there is no SKILL.md in the snapshot");
+fn a_skill_needs_skill_md_and_keeps_its_symlinks() {
+    assert_eq!(paths(&[("README.md", "")]), "error: no SKILL.md found");
     let files = [("SKILL.md", ""), ("references/a.md", ""), ("references/b.md", "-> a.md")];
     assert_eq!(paths(&files), "SKILL.md references/a.md references/b.md");
 }
 
 #[test]
-fn a_link_to_a_folder_brings_its_files_with_or_without_a_slash() {
+fn a_link_to_a_folder_installs_its_files_with_or_without_a_slash() {
     let files = [
         (
             "SKILL.md",
@@ -186,32 +186,23 @@ fn a_link_to_a_folder_brings_its_files_with_or_without_a_slash() {
 }
 
 #[test]
-fn a_link_to_what_does_not_come_is_a_warning_that_names_it() {
+fn a_link_to_an_uninstalled_file_causes_a_warning() {
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {"x": {"type": "script", "unix_path": "scripts/x"}}}"#;
     for (text, warning) in [
-        ("[a](../shared.md)", "links that lead out of the skill: `../shared.md` (SKILL.md)"),
+        ("[a](../shared.md)", "links that point outside the skill: `../shared.md` (SKILL.md)"),
         (
             "[a](../other/SKILL.md)",
-            "links that lead out of the skill: `../other/SKILL.md` (SKILL.md)",
+            "links that point outside the skill: `../other/SKILL.md` (SKILL.md)",
         ),
-        ("[a](/abs.md)", "links to files that are not in the skill: `/abs.md` (SKILL.md)"),
-        (
-            "[a](docs\\api\\no.md)",
-            "links to files that are not in the skill: `docs\\api\\no.md` (SKILL.md)",
-        ),
-        (
-            "<a href=\"gone.md\">a</a>",
-            "links to files that are not in the skill: `gone.md` (SKILL.md)",
-        ),
-        ("[tests](tests/)", "not installed, although the text refers to it: `tests/` (SKILL.md)"),
-        ("[b](build/)", "not installed, although the text refers to it: `build/` (SKILL.md)"),
-        ("[s](scripts/)", "not installed, although the text refers to it: `scripts/` (SKILL.md)"),
-        ("[s](scripts)", "not installed, although the text refers to it: `scripts` (SKILL.md)"),
-        (
-            "[m](csk-skill.json)",
-            "not installed, although the text refers to it: `csk-skill.json` (SKILL.md)",
-        ),
-        // What comes, and what is no path.
+        ("[a](/abs.md)", "links to missing files: `/abs.md` (SKILL.md)"),
+        ("[a](docs\\api\\no.md)", "links to missing files: `docs\\api\\no.md` (SKILL.md)"),
+        ("<a href=\"gone.md\">a</a>", "links to missing files: `gone.md` (SKILL.md)"),
+        ("[tests](tests/)", "referenced but not installed: `tests/` (SKILL.md)"),
+        ("[b](build/)", "referenced but not installed: `build/` (SKILL.md)"),
+        ("[s](scripts/)", "referenced but not installed: `scripts/` (SKILL.md)"),
+        ("[s](scripts)", "referenced but not installed: `scripts` (SKILL.md)"),
+        ("[m](csk-skill.json)", "referenced but not installed: `csk-skill.json` (SKILL.md)"),
+        // Links to installed files, and text that is not a path.
         ("[a](/docs/api/h.md)", ""),
         ("[a](docs\\api\\h.md)", ""),
         ("<a href=\"docs/api/h.md\">a</a>", ""),
@@ -230,7 +221,7 @@ fn a_link_to_what_does_not_come_is_a_warning_that_names_it() {
                 ("scripts/x", ""),
                 ("csk-skill.json", manifest),
             ];
-            // A folder of a repository is taken whole, a folder `build` of it as well.
+            // A folder of a repository is installed as a whole, including its `build` folder.
             let warning =
                 if shape == Shape::Folder && text.contains("build") { "" } else { warning };
             let (paths, warnings) = taken(&files, shape);
@@ -242,16 +233,16 @@ fn a_link_to_what_does_not_come_is_a_warning_that_names_it() {
 }
 
 #[test]
-fn a_long_text_is_searched_to_its_end() {
+fn a_long_text_is_scanned_completely() {
     let text = format!("{}\n[a](a.md) and b.md, not [c](c.md)", "word ".repeat(100_000));
     let (paths, warnings) =
         taken(&[("SKILL.md", &text), ("a.md", ""), ("b.md", "")], Shape::Repository);
     assert_eq!(paths, "SKILL.md a.md b.md");
-    assert_eq!(warnings, ["links to files that are not in the skill: `c.md` (SKILL.md)"]);
+    assert_eq!(warnings, ["links to missing files: `c.md` (SKILL.md)"]);
 }
 
 #[test]
-fn a_path_from_the_skills_folder_is_found_from_elsewhere() {
+fn a_path_relative_to_the_skill_is_found_from_any_file() {
     let files = [
         ("SKILL.md", "[a](references/a.md)"),
         ("references/a.md", "[b](docs/b.md)"),
@@ -262,7 +253,7 @@ fn a_path_from_the_skills_folder_is_found_from_elsewhere() {
 }
 
 #[test]
-fn caches_and_builds_never_come_with_the_text() {
+fn referenced_caches_and_builds_are_not_installed() {
     for path in [
         ".cache/a.md",
         ".next/a.md",
@@ -279,17 +270,17 @@ fn caches_and_builds_never_come_with_the_text() {
         let text = format!("[a]({path}) and `{path}`");
         let (paths, warnings) = taken(&[("SKILL.md", &text), (path, "")], Shape::Repository);
         assert_eq!(paths, "SKILL.md", "{path}");
-        let warning = format!("not installed, although the text refers to it: `{path}` (SKILL.md)");
+        let warning = format!("referenced but not installed: `{path}` (SKILL.md)");
         assert_eq!(warnings, [warning], "{path}");
     }
-    // A file of that name is none of theirs.
+    // A plain file with such a name is installed.
     let files =
         [("SKILL.md", "`tools/build` and tools/out."), ("tools/build", ""), ("tools/out", "")];
     assert_eq!(paths(&files), "SKILL.md tools/build tools/out");
 }
 
 #[test]
-fn the_manifest_stays_out_even_if_it_is_named() {
+fn the_manifest_is_not_installed_even_if_referenced() {
     let text = "Declared in `csk-skill.json`, agent-skill.json, dependencies.json and `locales/metadata.json`.";
     let manifest = r#"{"schema_version": 1, "commands": {}}"#;
     let files = [
@@ -308,7 +299,7 @@ fn the_manifest_stays_out_even_if_it_is_named() {
 }
 
 #[test]
-fn what_a_symbolic_link_leads_to_comes_along() {
+fn the_target_of_a_symlink_is_installed() {
     let files = [
         ("SKILL.md", "[latest](docs/latest.md), [v2](docs/v2/x.md)"),
         ("docs/latest.md", "-> now.md"),
@@ -333,7 +324,7 @@ fn what_a_symbolic_link_leads_to_comes_along() {
 }
 
 #[test]
-fn a_symbolic_link_is_left_out_if_its_target_does_not_come() {
+fn a_symlink_is_skipped_if_its_target_is_not_installed() {
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["lib"], "commands": {}}"#;
     let files = [
         ("SKILL.md", "See docs/app.js."),
@@ -349,8 +340,8 @@ fn a_symbolic_link_is_left_out_if_its_target_does_not_come() {
     assert_eq!(
         warnings,
         [
-            "not installed, although the text refers to it: `docs/app.js` (SKILL.md)",
-            "symbolic links that are left out, since their targets are not installed: references/b.py -> ../lib/a.py, references/c.py -> b.py",
+            "referenced but not installed: `docs/app.js` (SKILL.md)",
+            "symlinks skipped because their targets are not installed: references/b.py -> ../lib/a.py, references/c.py -> b.py",
         ]
     );
 }

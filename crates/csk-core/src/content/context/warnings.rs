@@ -1,15 +1,15 @@
-//! What the text of a skill refers to and an install does not bring, as warnings: one line for each reason.
+//! Warnings about references in a skill's text that are not installed: one line for each reason.
 
 use std::collections::BTreeSet;
 
 use crate::content::snapshot::File;
 
-/// How many files a line names.
+/// How many files a line lists.
 const MAX_NAMED: usize = 8;
-/// The longest path that is shown.
+/// Longer paths are truncated.
 const MAX_SHOWN_BYTES: usize = 120;
 
-/// What is left out, each with the file that refers to it.
+/// References that are not installed, each with the file that contains it.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     missing: BTreeSet<(String, String)>,
@@ -20,47 +20,44 @@ pub(super) struct LeftOut {
 }
 
 impl LeftOut {
-    /// `file` links to a path at which the skill has nothing.
+    /// Records that `file` links to a path that does not exist in the skill.
     pub(super) fn missing(&mut self, file: &str, path: &str) {
         self.missing.insert((file.to_owned(), path.to_owned()));
     }
 
-    /// `file` links to a path that leads out of the skill.
+    /// Records that `file` links to a path outside the skill.
     pub(super) fn outside(&mut self, file: &str, path: &str) {
         self.outside.insert((file.to_owned(), path.to_owned()));
     }
 
-    /// `file` refers to a file of the repository that is not installed.
+    /// Records that `file` refers to a file of the repository that is not installed.
     pub(super) fn not_installed(&mut self, file: &str, path: &str) {
         self.not_installed.insert((file.to_owned(), path.to_owned()));
     }
 
-    /// A symbolic link was left out, since its target is not installed.
+    /// Records a symlink that was skipped because its target is not installed.
     pub(super) fn dropped(&mut self, link: &File) {
         self.links.insert((link.path.to_string(), link.text().unwrap_or_default()));
     }
 
-    /// A file of Markdown was not searched.
+    /// Records a Markdown file that was not scanned.
     pub(super) fn unread(&mut self, file: &str) {
         self.unread.insert(file.to_owned());
     }
 
-    /// Returns the lines.
+    /// Returns one warning for each reason.
     pub(super) fn into_warnings(self) -> Vec<String> {
         let named = |(file, path): (String, String)| format!("`{}` ({file})", short(&path));
-        let led = |(link, target): (String, String)| format!("{link} -> {}", short(&target));
+        let symlink = |(link, target): (String, String)| format!("{link} -> {}", short(&target));
         let lines = [
-            line("links to files that are not in the skill", self.missing.into_iter().map(named)),
-            line("links that lead out of the skill", self.outside.into_iter().map(named)),
+            line("links to missing files", self.missing.into_iter().map(named)),
+            line("links that point outside the skill", self.outside.into_iter().map(named)),
+            line("referenced but not installed", self.not_installed.into_iter().map(named)),
             line(
-                "not installed, although the text refers to it",
-                self.not_installed.into_iter().map(named),
+                "symlinks skipped because their targets are not installed",
+                self.links.into_iter().map(symlink),
             ),
-            line(
-                "symbolic links that are left out, since their targets are not installed",
-                self.links.into_iter().map(led),
-            ),
-            line("not searched for links, since it is too large", self.unread.into_iter()),
+            line("too large to scan for links", self.unread.into_iter()),
         ];
         lines.into_iter().flatten().collect()
     }
@@ -85,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_a_few_and_counts_the_rest() {
+    fn a_line_lists_a_few_and_counts_the_rest() {
         let mut left_out = LeftOut::default();
         assert!(LeftOut::default().into_warnings().is_empty());
         for number in 0..10 {
@@ -94,10 +91,7 @@ mod tests {
         left_out.outside("a.md", &format!("../{}", "x".repeat(500)));
         let warnings = left_out.into_warnings();
         assert_eq!(warnings.len(), 2);
-        assert!(
-            warnings[0]
-                .starts_with("links to files that are not in the skill: `0.md` (SKILL.md), `1.md`")
-        );
+        assert!(warnings[0].starts_with("links to missing files: `0.md` (SKILL.md), `1.md`"));
         assert!(warnings[0].ends_with("`7.md` (SKILL.md) and 2 more"), "{}", warnings[0]);
         assert!(warnings[1].ends_with("xx…` (a.md)") && warnings[1].len() < 200, "{}", warnings[1]);
     }

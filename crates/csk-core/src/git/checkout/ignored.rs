@@ -1,4 +1,4 @@
-//! Git's ignore rules: those of the user, of the repository's `info/exclude`, and of every `.gitignore` on the way.
+//! Git's ignore rules: the user's, `info/exclude`, and every `.gitignore` on the way.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -15,30 +15,31 @@ use super::work_tree::WorkTree;
 use crate::GitError;
 use crate::git::user::user_rules;
 
-/// The most that is read of a file of rules.
+/// The size limit of a rules file.
 const MAX_RULES: u64 = 16 << 20;
-/// The most wildcards that one rule may have: matching takes longer with each.
+/// The most wildcards in one rule: each makes matching slower.
 const MAX_WILDCARDS: usize = 32;
 
 /// A path that git does not ignore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unignored {
-    /// The path.
+    /// The path, relative to the project.
     pub path: String,
-    /// The rule in a folder below the project's that says so. One in the project's own `.gitignore`, or above it, gives way to a later one.
+    /// The rule responsible, if it is in a subfolder of the project. A rule in the project's own `.gitignore`, or above
+    /// it, can be overridden by a later one.
     pub rule: Option<OpeningRule>,
 }
 
-/// A rule that keeps git from ignoring something.
+/// A negated rule (`!pattern`) that keeps git from ignoring a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpeningRule {
-    /// The folder of its file, seen from the project.
+    /// The folder of the rule's file, relative to the project.
     pub folder: PathBuf,
-    /// The rule, with its file and line.
+    /// The rule with its file and line.
     pub shown: String,
 }
 
-/// Returns those of `paths`, seen from the folder inside the work tree, that are not ignored.
+/// Returns those of `paths`, relative to the project's folder in the work tree, that are not ignored.
 pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unignored>, GitError> {
     let case = if tree.facts()?.ignores_case { Case::Fold } else { Case::Sensitive };
     let mut rules = Search::default();
@@ -58,11 +59,11 @@ pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unign
 /// Whether git ignores a path.
 enum Verdict {
     Ignored,
-    /// It does not, by this rule if by any.
+    /// The rule that excludes it from being ignored, if any.
     Open(Option<OpeningRule>),
 }
 
-/// Goes down from the root: below a folder that is ignored everything is, whatever rules it brings.
+/// Walks down from the root: everything below an ignored folder is ignored, whatever rules it contains.
 fn verdict(
     tree: &WorkTree,
     mut rules: Search,
@@ -92,7 +93,7 @@ fn verdict(
     Ok(Verdict::Open(rule))
 }
 
-/// Returns a rule of a file below the project's own.
+/// Returns a rule from a file in a subfolder of the project.
 fn told(tree: &WorkTree, found: &Match<'_>) -> Option<OpeningRule> {
     let file = found.source?.strip_prefix(tree.root.join(&tree.inside)).ok()?;
     let folder = file.parent().filter(|folder| *folder != Path::new(""))?.to_owned();
@@ -103,7 +104,7 @@ fn told(tree: &WorkTree, found: &Match<'_>) -> Option<OpeningRule> {
 fn add(rules: &mut Search, file: &Path, root: Option<&Path>, links: Links) -> Result<(), GitError> {
     let Some(bytes) = read(file, MAX_RULES, links)? else { return Ok(()) };
     let failed = |what: &str| {
-        GitError::Failed(format!("cannot use the rules in {}: {what}", file.display()))
+        GitError::Failed(format!("cannot use the ignore rules in {}: {what}", file.display()))
     };
     let is_wild = |line: &[u8]| {
         let wildcards = line.iter().filter(|byte| **byte == b'*').count();

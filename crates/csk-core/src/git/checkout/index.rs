@@ -1,7 +1,7 @@
-//! Which files git has in a work tree, from its index.
+//! Lists the files that git tracks in a work tree, from its index.
 //!
-//! Only names are read. The file may be anybody's: nothing is reserved by what it says of itself, every length is
-//! checked, and what is not understood is an error.
+//! Only names are read. The file is untrusted: no memory is reserved based on its own counts, every length is checked,
+//! and anything unknown is an error.
 
 use std::path::Path;
 
@@ -15,29 +15,29 @@ use crate::git::object::hex;
 
 /// The largest index that is read: about two million files.
 const MAX_INDEX: u64 = 256 << 20;
-/// What stands before the id of an entry: times, place, mode, owner and size.
+/// The size of the stat data before an entry's id: times, device, inode, mode, owner and size.
 const STATS: usize = 40;
 
 /// Why an index cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum IndexError {
-    #[error("it is damaged")]
+    #[error("the file is corrupt")]
     Damaged,
-    #[error("it is of version {0}, which is not supported")]
+    #[error("unsupported version {0}")]
     Version(u32),
-    #[error("it needs the extension `{0}`, which is not supported")]
+    #[error("unsupported extension `{0}`")]
     Extension(String),
 }
 
-/// Returns the first entry that is at or below `folder`, or a submodule, link or sparse folder on the way to it.
+/// Returns the first entry at or below `folder`, or a submodule, symlink or sparse folder on the way to it.
 pub(super) fn tracked(tree: &WorkTree, folder: &str) -> Result<Option<String>, GitError> {
     let inside = tree.inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let around = if inside.is_empty() { String::new() } else { format!("{inside}/") };
     let below = folded_path(&format!("{around}{folder}")) + "/";
     let top = below.split('/').next().unwrap_or_default().to_owned();
-    // However a file system writes them: on some, `.Agents/Bin` is the folder as well.
+    // Compares folded names: on some file systems `.Agents/Bin` is the same folder.
     let brings = |name: &[u8]| {
-        // Most names are plainly others, and there may be a million of them.
+        // Fast path: most names clearly differ, and there may be a million of them.
         let start = &name[..top.len().min(name.len())];
         if name.is_ascii() && !start.eq_ignore_ascii_case(top.as_bytes()) {
             return false;
@@ -53,7 +53,7 @@ fn folded_path(path: &str) -> String {
     path.split('/').map(folded_name).collect::<Vec<_>>().join("/")
 }
 
-/// Returns the first entry of an index that `is_wanted`.
+/// Returns the first entry of an index for which `is_wanted` is true.
 fn first(
     git_dir: &Path,
     id_length: usize,
@@ -77,7 +77,7 @@ fn first(
     };
     let index = parse(&bytes, id_length, &mut take).map_err(&failed)?;
     if let Some(link) = index.link {
-        // The rest of the index is in another file; this one says what of that is gone.
+        // A split index: the rest is in a shared file, and this one lists the deleted entries.
         let (shared, failed_shared) = load(&format!("sharedindex.{}", hex(link.id)))?;
         let shared = shared.ok_or_else(|| failed_shared(IndexError::Damaged))?;
         let mut others = Vec::new();
@@ -99,13 +99,13 @@ struct Index<'a> {
     link: Option<Link<'a>>,
 }
 
-/// An index that is only the difference to another one.
+/// The reference from a split index to its shared part.
 struct Link<'a> {
     id: &'a [u8],
     deleted: &'a [u8],
 }
 
-/// Reads an index; every entry's position and name go to `take`.
+/// Parses an index and passes each entry's position and name to `take`.
 fn parse<'a>(
     bytes: &'a [u8],
     id_length: usize,
@@ -126,7 +126,7 @@ fn parse<'a>(
         take(at, &name);
     }
     let mut link = None;
-    // At the end stands a checksum.
+    // The file ends with a checksum.
     while rest.0.len() > id_length {
         let signature = rest.take(4)?;
         let size = rest.number()? as usize;
@@ -136,7 +136,7 @@ fn parse<'a>(
                 let id = data.take(id_length)?;
                 link = id.iter().any(|byte| *byte != 0).then_some(Link { id, deleted: data.0 });
             }
-            // A folder stands for everything in it, so a name inside it is reported as the folder.
+            // A sparse folder stands for everything in it, so a name inside it is reported as the folder.
             b"sdir" => {}
             [b'A'..=b'Z', ..] => {}
             unknown => {
@@ -148,7 +148,7 @@ fn parse<'a>(
     if rest.0.len() == id_length { Ok(Index { count, link }) } else { Err(IndexError::Damaged) }
 }
 
-/// Reads one entry; `name` holds the name of the one before and then its own.
+/// Reads one entry. `name` holds the previous entry's name on entry and this one's on return.
 fn entry(
     rest: &mut Bytes<'_>,
     version: u32,
@@ -173,12 +173,12 @@ fn entry(
     }
     name.clear();
     name.extend_from_slice(rest.until_nul()?);
-    // Entries are filled up to a multiple of eight bytes.
+    // Entries are padded to a multiple of eight bytes.
     let filled = (before - rest.0.len()).next_multiple_of(8) - (before - rest.0.len());
     rest.take(filled).map(|_| ())
 }
 
-/// What is left of a file.
+/// The unread rest of a file.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -198,7 +198,7 @@ impl<'a> Bytes<'a> {
         Ok(u16::from_be_bytes(bytes))
     }
 
-    /// Takes what is before a NUL, and the NUL.
+    /// Takes everything up to the next NUL, and the NUL.
     fn until_nul(&mut self) -> Result<&'a [u8], IndexError> {
         let end = self.0.iter().position(|byte| *byte == 0).ok_or(IndexError::Damaged)?;
         let text = self.take(end)?;
@@ -206,7 +206,7 @@ impl<'a> Bytes<'a> {
         Ok(text)
     }
 
-    /// Takes a number of git's own kind: seven bits a byte, each more of which adds one.
+    /// Reads git's variable-length integer: seven bits a byte, and one is added for each continuation.
     fn varint(&mut self) -> Result<usize, IndexError> {
         let mut value: usize = 0;
         for round in 0..5 {
@@ -223,7 +223,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Reads a compressed bitmap, of which the first `count` bits count.
+/// Decodes an EWAH bitmap and returns its first `count` bits.
 fn bits(bytes: &[u8], count: usize) -> Option<Vec<bool>> {
     let mut rest = Bytes(bytes);
     let _size = rest.number().ok()?;
@@ -235,7 +235,7 @@ fn bits(bytes: &[u8], count: usize) -> Option<Vec<bool>> {
         .map(|word| word.iter().fold(0_u64, |value, byte| (value << 8) | u64::from(*byte)));
     let mut bits = Vec::new();
     while let Some(word) = words.next() {
-        // A run of words that are all the same, then words that are written out.
+        // Each marker word gives a run of equal words, followed by literal words.
         let run = usize::try_from((word >> 1) & 0xffff_ffff).ok()?.saturating_mul(64);
         let run = run.min(count.saturating_sub(bits.len()));
         bits.resize(bits.len() + run, word & 1 == 1);
@@ -254,7 +254,7 @@ fn bits(bytes: &[u8], count: usize) -> Option<Vec<bool>> {
 mod tests {
     use super::*;
 
-    /// An index with these names, as git writes it.
+    /// Returns an index with these names, as git writes it.
     fn index(version: u32, names: &[&str]) -> Vec<u8> {
         let mut bytes = b"DIRC".to_vec();
         bytes.extend(version.to_be_bytes());
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_and_what_is_not_understood_is_an_error() {
+    fn names_are_read_and_unknown_data_is_an_error() {
         let good = index(2, &["a", "dir/file", "1234567"]);
         assert_eq!(names(&good).unwrap(), ["a", "dir/file", "1234567"]);
         let with = |at: usize, bytes: &[u8]| {
@@ -288,16 +288,16 @@ mod tests {
             names(&bad)
         };
         assert_eq!(with(4, &9_u32.to_be_bytes()), Err(IndexError::Version(9)));
-        // A count that no machine has the memory for.
+        // A count that would need more memory than any machine has.
         assert_eq!(with(8, &u32::MAX.to_be_bytes()), Err(IndexError::Damaged));
         let extension = good.len() - 32;
         assert_eq!(with(extension, b"tree"), Err(IndexError::Extension("tree".to_owned())));
         assert_eq!(with(extension + 4, &[0xff; 4]), Err(IndexError::Damaged));
     }
 
-    /// Whatever a file holds, reading it ends, and with an answer.
+    /// Parsing terminates on any input.
     #[test]
-    fn no_damage_is_more_than_an_error() {
+    fn corrupt_input_causes_at_most_an_error() {
         let mut seed = 7_u64;
         let mut random = move |below: usize| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

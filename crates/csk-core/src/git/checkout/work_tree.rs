@@ -1,4 +1,4 @@
-//! The repository around a folder: found by its `.git` alone.
+//! Finds the repository around a folder by its `.git` entry.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,42 +12,42 @@ use super::ExcludeFile;
 use super::files::{Links, is_folder, is_missing, read};
 use crate::GitError;
 
-/// The most that is read of a file that leads elsewhere, or of a head.
+/// The size limit of a gitfile, `commondir` or `HEAD`.
 const MAX_POINTER: u64 = 64 << 10;
-/// The most that is read of a configuration.
+/// The size limit of a configuration file.
 const MAX_CONFIG: u64 = 4 << 20;
 
-/// A work tree, and where git keeps what it knows of it.
+/// A work tree and its git folders.
 #[derive(Debug)]
 pub(super) struct WorkTree {
-    /// The folder with the `.git`.
+    /// The folder that contains `.git`.
     pub(super) root: PathBuf,
-    /// The folder that was asked about, seen from the root.
+    /// The queried folder, relative to the root.
     pub(super) inside: PathBuf,
-    /// The folder with the head and the index.
+    /// The folder with `HEAD` and the index.
     pub(super) git_dir: PathBuf,
-    /// The folder with the configuration: another one where several work trees share a repository.
+    /// The folder with the configuration; differs from `git_dir` if several work trees share a repository.
     pub(super) common: PathBuf,
-    /// Whether `.git` is a file that leads there.
+    /// Whether `.git` is a gitfile (`gitdir: <path>`).
     is_led: bool,
 }
 
-/// The two facts that are taken from a repository's own configuration.
+/// The only values taken from a repository's own configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// Whether ignore rules match without case.
+    /// Whether ignore rules match case-insensitively.
     pub(super) ignores_case: bool,
-    /// The length of an object id.
+    /// The length of an object id in bytes.
     pub(super) id_length: usize,
 }
 
 impl WorkTree {
-    /// Finds the work tree that `folder` is in. A repository without a work tree on the way is none.
+    /// Finds the work tree that contains `folder`. Bare repositories on the way are ignored.
     pub(super) fn around(folder: &AbsPath) -> Result<Option<Self>, GitError> {
         let failed = |error: &dyn std::fmt::Display| {
-            GitError::Failed(format!("cannot look at {folder}: {error}"))
+            GitError::Failed(format!("cannot read {folder}: {error}"))
         };
-        // As git does, which asks where it is.
+        // Resolved like git, which uses the real working directory.
         let real = fs::canonicalize(folder.as_path()).map_err(|error| failed(&error))?;
         for root in real.ancestors() {
             let entry = root.join(".git");
@@ -59,7 +59,7 @@ impl WorkTree {
             let is_led = !found.is_dir();
             let git_dir = if is_led { led_to(root, &entry)? } else { entry };
             let Some(common) = common_of(&git_dir)? else {
-                // Git passes by a folder that is no repository, and stops at a file that leads to none.
+                // Git skips a folder that is not a repository, but stops at a gitfile that points to none.
                 if is_led {
                     return Ok(None);
                 }
@@ -71,11 +71,11 @@ impl WorkTree {
         Ok(None)
     }
 
-    /// Returns the branch that is checked out.
+    /// Returns the checked-out branch.
     pub(super) fn branch(&self) -> Option<String> {
         let head = head_of(&self.git_dir).ok().flatten()?;
         let name = head.strip_prefix("ref:")?.trim().strip_prefix("refs/heads/")?.to_owned();
-        // A reftable keeps its head elsewhere, and this in the place of it.
+        // With reftables, HEAD is stored elsewhere and this file contains a placeholder.
         Some(name).filter(|name| !name.is_empty() && name != ".invalid")
     }
 
@@ -86,7 +86,7 @@ impl WorkTree {
         };
         let bytes = read(&path, MAX_CONFIG, Links::Followed)?.unwrap_or_default();
         let meta = gix::config::file::Metadata::from(gix::config::Source::Local);
-        // What it includes is not read.
+        // Includes are not followed.
         let options = gix::config::file::init::Options::default();
         let config = gix::config::File::from_bytes_no_includes(&bytes, meta, options)
             .map_err(|error| failed(&error))?;
@@ -96,20 +96,20 @@ impl WorkTree {
             Some(format) if format.eq_ignore_ascii_case(b"sha1") => 20,
             Some(format) if format.eq_ignore_ascii_case(b"sha256") => 32,
             Some(format) => {
-                return Err(failed(&format!("the object format `{format}` is not supported")));
+                return Err(failed(&format!("unsupported object format `{format}`")));
             }
         };
         Ok(Facts { ignores_case: ignores_case.unwrap_or(false), id_length })
     }
 
-    /// Returns the file of ignore rules that is this machine's alone, if csk may write it: a `.git` that is a file could
-    /// lead to any repository, so what it leads to must lead back, and no link may be on the way.
+    /// Returns the local ignore file if csk may write it. A gitfile could point to any repository, so the repository
+    /// must point back to this work tree, and no symlink may be on the way.
     pub(super) fn exclude_file(&self) -> Result<ExcludeFile, GitError> {
         let info = self.common.join("info");
         let file = info.join("exclude");
         let is_link =
             |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-        // A folder that is the repository shares nothing with another one, unless somebody wrote so.
+        // A `.git` folder shares nothing with another repository unless someone configured it to.
         let is_shared = !self.is_led && self.common != self.git_dir;
         let is_linked = is_shared || (!self.is_led && is_link(&self.root.join(".git")));
         if is_linked || is_link(&info) || is_link(&file) || (self.is_led && !self.leads_back()?) {
@@ -120,7 +120,7 @@ impl WorkTree {
             .map_err(|error| GitError::Failed(error.to_string()))
     }
 
-    /// Returns true if the repository that `.git` leads to knows this work tree: `git worktree` keeps its place in
+    /// Returns true if the repository that the gitfile points to lists this work tree: `git worktree` records it in
     /// `gitdir`, a submodule in its configuration.
     fn leads_back(&self) -> Result<bool, GitError> {
         let is_here = |path: PathBuf, here: &Path| {
@@ -142,7 +142,7 @@ impl WorkTree {
     }
 }
 
-/// Reads a `.git` that is a file.
+/// Reads a gitfile.
 fn led_to(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
     let bytes = read(entry, MAX_POINTER, Links::Followed)?.unwrap_or_default();
     let text = bytes.to_str_lossy();
@@ -150,14 +150,14 @@ fn led_to(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
     match place.filter(|place| !place.is_empty() && !place.contains(['\0', '\n'])) {
         Some(place) => Ok(root.join(place)),
         None => {
-            let what = "it is a file that does not say where the repository is";
+            let what = "expected `gitdir: <path>`";
             Err(GitError::Failed(format!("cannot read {}: {what}", entry.display())))
         }
     }
 }
 
-/// Returns the folder that a repository shares with its other work trees, which is mostly itself; none if `git_dir` is
-/// no repository.
+/// Returns the folder that a repository shares with its other work trees, usually itself; `None` if `git_dir` is not a
+/// repository.
 pub(super) fn common_of(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
     let common = match read(&git_dir.join("commondir"), MAX_POINTER, Links::Followed)? {
         Some(text) => git_dir.join(text.to_str_lossy().trim_end_matches(['\r', '\n'])),
@@ -175,7 +175,7 @@ fn is_head(head: &str) -> bool {
         || is_id(head.trim_end())
 }
 
-/// Returns what a head says. Long ago it was a link.
+/// Returns the contents of HEAD, which was a symlink in old versions of git.
 fn head_of(git_dir: &Path) -> Result<Option<String>, GitError> {
     let path = git_dir.join("HEAD");
     if let Ok(target) = fs::read_link(&path) {

@@ -1,5 +1,5 @@
-//! Changes one skill, or several that hand over commands: everything new is staged first, then put in place, and taken back if a
-//! part of it fails.
+//! Changes one skill, or several that hand over commands: everything new is staged first, then moved into place, and
+//! undone if any part fails.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -21,38 +21,37 @@ use crate::install::{BIN, SKILLS, SkillError, Target};
 use crate::sys::make_link;
 use crate::{AdapterMode, Platform};
 
-/// One skill at work.
+/// One skill that is being changed.
 pub(super) struct Change<'a> {
     target: &'a Target,
-    /// What is to be done.
     plan: &'a SkillPlan,
-    /// What its marker is going to say, where it is installed.
+    /// The marker to write, if the skill is installed.
     marker: Option<Marker>,
     means: Means<'a>,
-    /// Copies of what the user made of it.
+    /// Backup copies of the user's edits.
     copies: Vec<AbsPath>,
-    /// What was done so far.
+    /// The result so far.
     done: Applied,
 }
 
-/// What of a skill is prepared.
+/// The staged parts of a skill.
 #[derive(Default)]
 struct Staged {
-    /// Its text with its marker, and what to remember of it.
+    /// Its text with its marker, and the record to remember.
     text: Option<AbsPath>,
     sight: Option<Sight>,
-    /// The entries of agents, by folder.
+    /// The agent entries, by folder.
     adapters: Vec<(String, StagedAdapter)>,
 }
 
-/// A prepared entry of an agent.
+/// A staged agent entry.
 enum StagedAdapter {
     Link(AbsPath),
     Copy(AbsPath, Option<Sight>),
 }
 
 impl StagedAdapter {
-    /// Returns what to remember of it.
+    /// Returns the record to remember.
     fn sight(&self) -> Option<Sight> {
         match self {
             Self::Link(_) => None,
@@ -61,7 +60,7 @@ impl StagedAdapter {
     }
 }
 
-/// Changes the skills of one unit. If one of them cannot be changed, all stay as they were.
+/// Changes the skills of one group. If one of them cannot be changed, all stay as they were.
 pub(super) fn perform(mut unit: Vec<Change<'_>>) -> Vec<Applied> {
     let mut swaps = Swaps::default();
     let mut staged = Vec::new();
@@ -81,7 +80,7 @@ pub(super) fn perform(mut unit: Vec<Change<'_>>) -> Vec<Applied> {
     match failure {
         None => {
             for (work, staged) in unit.iter_mut().zip(&staged) {
-                // What cannot be kept stays in the stage, and the next run says so.
+                // What cannot be backed up stays in the stage, and the next run reports it.
                 work.done.error = work.keep_late_edits(staged).err();
             }
         }
@@ -96,11 +95,9 @@ pub(super) fn perform(mut unit: Vec<Change<'_>>) -> Vec<Applied> {
     unit.into_iter().map(|work| work.done).collect()
 }
 
-/// Says why a skill stays as it was though nothing is wrong with it.
+/// Returns why a skill stays as it was because another one failed.
 fn tied_to(name: &Identifier) -> SkillError {
-    SkillError::Write(format!(
-        "a command moves between it and `{name}`, which could not be updated"
-    ))
+    SkillError::Write(format!("it exchanges a command with `{name}`, which could not be updated"))
 }
 
 impl<'a> Change<'a> {
@@ -117,7 +114,7 @@ impl<'a> Change<'a> {
 }
 
 impl Change<'_> {
-    /// Notes that everything was put back as it was, but for what is `left`.
+    /// Records that everything was restored except what `left` lists.
     fn take_back(&mut self, error: SkillError, left: &[String]) {
         self.done.error = Some(match left {
             [] => error,
@@ -125,7 +122,7 @@ impl Change<'_> {
         });
         self.done.seen.clear();
         if left.is_empty() {
-            // Copies of what is in its place again.
+            // These copies are redundant: the originals are back in place.
             for kept in self.copies.drain(..) {
                 let _ = remove_tree(&kept);
                 self.done.backups.retain(|backup| *backup != kept.as_str());
@@ -134,7 +131,7 @@ impl Change<'_> {
         }
     }
 
-    /// Writes everything that is new beside its place, and makes the folders around it. Nothing of the skill changes yet.
+    /// Writes everything new to the stage and creates parent folders. The skill itself does not change yet.
     fn stage_all(&mut self) -> Result<Staged, SkillError> {
         let stage = self.stage();
         fs::create_dir_all(stage.as_path()).map_err(|error| io_error(&stage, &error))?;
@@ -142,7 +139,7 @@ impl Change<'_> {
         if let Action::Install(install) = &self.plan.action {
             let Some(marker) = &self.marker else {
                 let name = &self.plan.name;
-                return Err(SkillError::Write(format!("the marker of {name} was not made")));
+                return Err(SkillError::Write(format!("no marker was created for {name}")));
             };
             let text = self.staged("new", SKILLS);
             staged.sight = write_context(&text, &install.content, marker)?;
@@ -162,7 +159,7 @@ impl Change<'_> {
         Ok(staged)
     }
 
-    /// Makes an agent's entry in the stage: a link, or a copy where links are not wanted or not to be had.
+    /// Stages an agent's entry: a link, or a copy if links are disabled or not supported.
     fn stage_adapter(
         &self,
         adapter: &AdapterChange,
@@ -174,7 +171,7 @@ impl Change<'_> {
             let link = self.target.link_text(folder, &self.plan.name);
             match make_link(&link, staged.as_path()) {
                 Ok(()) => return Ok(StagedAdapter::Link(staged)),
-                // A file system without links.
+                // The file system does not support links.
                 Err(_) if self.target.adapter_mode == AdapterMode::Auto => {}
                 Err(error) => return Err(io_error(&staged, &error)),
             }
@@ -184,7 +181,8 @@ impl Change<'_> {
         Ok(StagedAdapter::Copy(staged, sight))
     }
 
-    /// Puts what was staged in place: entries of agents and commands first, the text last. Until then the skill is the old one.
+    /// Moves what was staged into place: agent entries and commands first, the text last. Until then the skill is the
+    /// old version.
     fn swap(&mut self, staged: &Staged, swaps: &mut Swaps) -> Result<(), SkillError> {
         let plan = self.plan;
         if matches!(&plan.action, Action::Install(install) if install.keeps_edits) {
@@ -208,7 +206,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Checks the old text once more after it was exchanged: the user may have edited it while the new one was prepared.
+    /// Checks the old text again after the exchange: the user may have edited it while the new one was being staged.
     fn keep_late_edits(&mut self, staged: &Staged) -> Result<(), SkillError> {
         let Some(old) = staged.text.as_ref().filter(|old| is_real_folder(old)) else {
             return Ok(());
@@ -226,8 +224,8 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Puts an agent's entry in the place of an older one. What csk made of the same kind is replaced in one step; anything else is
-    /// put aside first.
+    /// Puts an agent's entry in place. An entry of the same type that csk created is replaced atomically; anything else
+    /// is moved away first.
     fn put_adapter(
         &mut self,
         folder: &str,
@@ -239,7 +237,8 @@ impl Change<'_> {
         let is_same_kind =
             is_real_folder(&place) != is_link && is_pristine(self.target, folder, &self.plan.name);
         if !is_same_kind {
-            // What csk made of the other kind changes places with the new one: an entry is there at every moment.
+            // An entry of the other type that csk created is exchanged with the new one, so that there is always an
+            // entry.
             let is_ours = is_pristine(self.target, folder, &self.plan.name);
             let (StagedAdapter::Link(staged) | StagedAdapter::Copy(staged, _)) = entry;
             if is_ours && swaps.exchange(staged, &place)? {
@@ -258,7 +257,7 @@ impl Change<'_> {
         }
     }
 
-    /// Makes, changes or takes away one command, in the project and where the shell looks for it.
+    /// Creates, changes or removes one command, in the project and in csk's own folder.
     fn put_command(&self, change: &CommandChange, swaps: &mut Swaps) -> Result<(), SkillError> {
         for (place, staged) in self.command_places(change) {
             put_command(change, place, staged, swaps)?;
@@ -266,7 +265,8 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Returns where a command is, in the project and in csk's own folder, each with where it is staged: they may be on two file systems.
+    /// Returns the paths of a command in the project and in csk's own folder, each with a staging path: they may be on
+    /// different file systems.
     fn command_places(&self, change: &CommandChange) -> Vec<(AbsPath, AbsPath)> {
         let command = &change.command;
         let name = Platform::HERE.shim_name(command);
@@ -281,8 +281,8 @@ impl Change<'_> {
         std::iter::once(project).chain(own).collect()
     }
 
-    /// Keeps what the user made of an installed skill before it is replaced: a folder is copied, so that the
-    /// skill is there at every moment; anything else is moved.
+    /// Backs up the user's edits before a skill is replaced. A folder is copied, so that the skill is always there;
+    /// anything else is moved.
     fn keep_edits(&mut self, swaps: &mut Swaps) -> Result<(), SkillError> {
         let place = self.place(SKILLS);
         if !is_real_folder(&place) {
@@ -299,8 +299,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Moves an entry of csk's away, in one step. What is not exactly what csk made is the user's, and is
-    /// kept.
+    /// Moves one of csk's entries away, atomically. If it is not exactly what csk created, it is kept as a backup.
     fn put_aside(&mut self, folder: &str, swaps: &mut Swaps) -> Result<(), SkillError> {
         let place = self.place(folder);
         if fs::symlink_metadata(place.as_path()).is_err() {
@@ -317,22 +316,22 @@ impl Change<'_> {
         swaps.put_aside(place, to)
     }
 
-    /// Returns where the entry in `folder` is.
+    /// Returns the path of the entry in `folder`.
     fn place(&self, folder: &str) -> AbsPath {
         self.target.folder(folder).join(self.plan.name.as_str())
     }
 
-    /// Returns the folder in which this skill is prepared.
+    /// Returns the folder in which this skill is staged.
     fn stage(&self) -> AbsPath {
         stage(self.target).join(self.plan.name.as_str())
     }
 
-    /// Returns the place of an entry in the stage.
+    /// Returns the staging path of an entry.
     fn staged(&self, what: &str, folder: &str) -> AbsPath {
         self.stage().join(format!("{what}@{}", folder.replace('/', "@")))
     }
 
-    /// Returns a free place for what is kept of the entry in `folder`.
+    /// Returns a free backup path for the entry in `folder`.
     fn backup(&self, folder: &str) -> Result<AbsPath, SkillError> {
         let stamp: String = self.means.now.chars().filter(char::is_ascii_alphanumeric).collect();
         let name = &self.plan.name;
@@ -351,7 +350,7 @@ impl Change<'_> {
     }
 }
 
-/// Returns true if two folders hold the same, and that could be read.
+/// Returns true if both folders can be read and have the same content.
 fn is_same_content(one: &AbsPath, other: &AbsPath) -> bool {
     let read = |path: &AbsPath| {
         let root = Root::open(path)?;
@@ -360,7 +359,7 @@ fn is_same_content(one: &AbsPath, other: &AbsPath) -> bool {
     matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Returns true for folders alone: they are left where the file system cannot exchange.
+/// Returns true if the folder contains only folders, which remain if the file system cannot exchange entries.
 fn is_empty(folder: &AbsPath) -> bool {
     let entries = Root::open(folder).and_then(|root| walk(&root, &WalkLimits::SKILL));
     entries.is_ok_and(|entries| entries.iter().all(|entry| entry.kind == Kind::Folder))

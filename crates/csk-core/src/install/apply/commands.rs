@@ -1,4 +1,4 @@
-//! Puts commands in place, as the plan has them.
+//! Installs commands as planned.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -15,7 +15,7 @@ use crate::install::write::io_error;
 use crate::install::{BIN, Observed, Plan, SkillError, Target};
 use crate::sys::make_link;
 
-/// Makes, changes or takes away a command at one of its places. `staged` is a free path on the same file system.
+/// Creates, changes or removes a command at one location. `staged` is a free path on the same file system.
 pub(super) fn put_command(
     change: &CommandChange,
     place: AbsPath,
@@ -24,7 +24,7 @@ pub(super) fn put_command(
 ) -> Result<(), SkillError> {
     let found = fs::read_link(place.as_path()).ok().map(|to| to.to_string_lossy().into_owned());
     let Some(to) = &change.target else {
-        // Only the very link that csk made goes; what else is there is the user's.
+        // Only the exact link that csk created is removed; anything else belongs to the user.
         let is_ours = change.old.is_some() && found == change.old;
         return if is_ours { swaps.remove_link(place) } else { Ok(()) };
     };
@@ -39,7 +39,8 @@ pub(super) fn put_command(
     swaps.put_link(staged, place)
 }
 
-/// Takes away commands that no skill is known for, and notes which ones csk made. `done` are the skills that were changed.
+/// Removes commands that belong to no skill and updates the ledger of commands in memory. `done` lists the skills that
+/// were changed.
 pub(super) fn settle_commands(
     target: &Target,
     plan: &Plan,
@@ -50,7 +51,7 @@ pub(super) fn settle_commands(
         remove_unowned(target, change)?;
     }
     let skills = plan.skills.iter().chain(&plan.removals);
-    // What one skill gives up another may take over: what appears counts last.
+    // One skill may take over a command from another, so additions are applied last.
     let owned = skills.filter(|skill| done.contains(&skill.name)).flat_map(|skill| &skill.commands);
     let (made, gone): (Vec<_>, Vec<_>) =
         owned.chain(&plan.unowned).partition(|change| change.target.is_some());

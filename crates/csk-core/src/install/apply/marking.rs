@@ -1,4 +1,4 @@
-//! What the markers of installed skills say, and the receipts for them.
+//! The markers of installed skills, and their receipts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::content::context::CONTEXT_RULES;
 use crate::install::plan::{Action, SkillPlan};
 use crate::install::{ContextState, Observed, Plan, Prepared, Target};
 
-/// Returns the marker of a skill that is installed into `target` at `commit`.
+/// Returns the marker of a skill installed into `target` at `commit`.
 pub(crate) fn marker_of(
     target: &Target,
     declaration: &Declaration,
@@ -64,7 +64,7 @@ pub(super) fn markers(
     plans.iter().filter_map(marker).collect()
 }
 
-/// Drops the receipts of what is not installed any more.
+/// Drops the receipts of skills that are no longer installed.
 pub(super) fn settle_receipts(
     observed: &mut Observed,
     markers: &BTreeMap<Identifier, Marker>,

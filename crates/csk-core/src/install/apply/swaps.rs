@@ -1,6 +1,7 @@
-//! Changes of a skill's entries that can be taken back until all of them are made.
+//! Changes to a skill's entries that can be undone until all of them are made.
 //!
-//! A skill is several entries on disk: its text, an entry for each agent, a link for each command. They change together or not at all.
+//! A skill has several entries on disk: its text, an entry for each agent, a link for each command. They change
+//! together or not at all.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -14,30 +15,30 @@ use crate::install::journal::remove_tree;
 use crate::install::write::{copy_context, io_error, write_error};
 use crate::sys::make_link;
 
-/// The changes that were made so far, in order.
+/// The changes made so far, in order.
 #[derive(Debug, Default)]
 pub(super) struct Swaps(Vec<Change>);
 
-/// One change, with what it takes to undo it.
+/// One change, with what is needed to undo it.
 #[derive(Debug)]
 enum Change {
-    /// A link or a file was made where nothing was.
+    /// A link or a file was created.
     Made { place: AbsPath },
-    /// A folder was put where nothing was.
+    /// A folder was created.
     Put { staged: AbsPath, place: AbsPath },
-    /// A link of this text was replaced.
+    /// A link to `text` was replaced.
     Relinked { staged: AbsPath, place: AbsPath, text: String },
-    /// A link of this text was removed.
+    /// A link to `text` was removed.
     Unlinked { place: AbsPath, text: String },
-    /// A file of these bytes was replaced.
+    /// A file with these bytes was replaced.
     Rewritten { place: AbsPath, bytes: Vec<u8> },
     /// An entry was moved.
     Moved { from: AbsPath, to: AbsPath },
-    /// Two entries of different kinds changed places.
+    /// Two entries of different types were exchanged.
     Switched { staged: AbsPath, place: AbsPath },
-    /// Two folders changed places.
+    /// Two folders were exchanged.
     Exchanged { staged: AbsPath, place: AbsPath },
-    /// A copy of a skill was replaced file by file; it is copied again.
+    /// A copy of a skill was replaced file by file; undoing it copies the skill again.
     Copied { from: AbsPath, staged: AbsPath, place: AbsPath },
 }
 
@@ -49,7 +50,7 @@ impl Swaps {
         Ok(())
     }
 
-    /// Puts a staged link, on the same file system, where a link or nothing is.
+    /// Moves a staged link into place, replacing a link if there is one. Both must be on the same file system.
     pub(super) fn put_link(&mut self, staged: AbsPath, place: AbsPath) -> Result<(), SkillError> {
         let old = link_text(&place).map_err(|error| io_error(&place, &error))?;
         fs::rename(staged.as_path(), place.as_path()).map_err(|error| io_error(&place, &error))?;
@@ -69,7 +70,7 @@ impl Swaps {
         Ok(())
     }
 
-    /// Writes a file where a file or nothing is.
+    /// Writes a file, replacing a file if there is one.
     pub(super) fn put_file(&mut self, text: &str, place: AbsPath) -> Result<(), SkillError> {
         let old = match fs::read(place.as_path()) {
             Ok(bytes) => Some(bytes),
@@ -84,8 +85,8 @@ impl Swaps {
         Ok(())
     }
 
-    /// Puts a staged folder where a folder or nothing is. `source` is what an older copy can be made from again, where the file system cannot
-    /// exchange folders; without one the folder must be the last change.
+    /// Moves a staged folder into place, replacing a folder if there is one. If the file system cannot exchange
+    /// folders, `source` is used to recreate the old copy; without it, this must be the last change.
     pub(super) fn put_folder(
         &mut self,
         staged: AbsPath,
@@ -104,7 +105,7 @@ impl Swaps {
         Ok(())
     }
 
-    /// Exchanges a staged entry and the one in its place, whatever kinds they are; false where the file system cannot.
+    /// Exchanges a staged entry with the current one, whatever their types. Returns false if the file system cannot.
     pub(super) fn exchange(
         &mut self,
         staged: &AbsPath,
@@ -118,11 +119,11 @@ impl Swaps {
         Ok(done)
     }
 
-    /// Takes everything back, the last change first. Returns what could not be.
+    /// Undoes all changes in reverse order. Returns an error message for each that failed.
     pub(super) fn undo(self) -> Vec<String> {
         let undone = self.0.into_iter().rev().map(Change::undo);
         let failed = undone.filter_map(Result::err);
-        failed.map(|(place, why)| format!("{place} could not be put back: {why}")).collect()
+        failed.map(|(place, why)| format!("cannot restore {place}: {why}")).collect()
     }
 }
 
@@ -158,7 +159,7 @@ impl Change {
     }
 }
 
-/// Returns where a link leads; none if there is nothing. Anything else is an error.
+/// Returns the target of a link, or `None` if nothing exists there. Anything else is an error.
 fn link_text(place: &AbsPath) -> io::Result<Option<String>> {
     match fs::read_link(place.as_path()) {
         Ok(text) => Ok(Some(text.to_string_lossy().into_owned())),

@@ -1,4 +1,4 @@
-//! The entries of a skill in the folders of agents: links to it, or copies.
+//! A skill's entries in the agents' folders: links to it, or copies.
 
 use skill::Identifier;
 use skill_fs::Digests;
@@ -7,12 +7,12 @@ use crate::AdapterMode;
 use crate::install::observe::ObservedAdapter;
 use crate::install::{AdapterState, Observed, SkillError, Target};
 
-/// A change of an agent's entry.
+/// A change to an agent's entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterChange {
     /// The agent's folder.
     pub folder: String,
-    /// Make it, or take it away.
+    /// True to create or replace the entry, false to remove it.
     pub present: bool,
 }
 
@@ -26,15 +26,15 @@ impl AdapterChange {
     }
 }
 
-/// What decides about the entries of one skill.
+/// What determines the agent entries of one skill.
 pub(super) struct Entries<'a> {
     /// The skill.
     pub(super) name: &'a Identifier,
-    /// The digests of what is installed.
+    /// The digests of the installed files.
     pub(super) content: Option<&'a Digests>,
-    /// Whether csk has no receipt for what is installed.
+    /// Whether csk has no receipt for the installed files.
     pub(super) is_unknown: bool,
-    /// Whether what is installed stays.
+    /// Whether the installed files stay.
     pub(super) stays: bool,
 }
 
@@ -45,8 +45,8 @@ enum EntryState {
 }
 
 impl Entries<'_> {
-    /// Returns what changes: entries that are wanted must be there and right, those not wanted go. Something of the user's in the
-    /// place of an entry is an error.
+    /// Returns the changes: wanted entries must exist and be correct, all others are removed. Fails if a file of the
+    /// user's is in the way.
     pub(super) fn changes(
         &self,
         target: &Target,
@@ -61,11 +61,11 @@ impl Entries<'_> {
                 continue;
             }
             match self.state(target, folder, adapter) {
-                // The entry of a skill that is adopted is adopted with it.
+                // A skill that csk takes over is taken over with its entries.
                 EntryState::Right if is_ours && self.is_unknown => {
                     changes.push(AdapterChange::make(folder));
                 }
-                // A link of the user's own that says the same stays the user's.
+                // An identical link that the user created stays the user's.
                 EntryState::Right => {}
                 EntryState::Absent => changes.push(AdapterChange::make(folder)),
                 EntryState::Wrong if is_ours => changes.push(AdapterChange::make(folder)),
@@ -78,8 +78,8 @@ impl Entries<'_> {
         Ok(changes)
     }
 
-    /// Returns true if an agent's entry is csk's: a ledger says so, or it is a copy of the installed skill. A link to it is csk's where another csk
-    /// installed the skill; else the user may have made it.
+    /// Returns true if an agent's entry belongs to csk: it is in a ledger, or is a copy of the installed skill. A link
+    /// counts only if another csk installed the skill; otherwise the user may have created it.
     pub(super) fn is_ours(&self, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
         if adapter.ledger.entries.contains(self.name) {
             return true;
@@ -112,7 +112,7 @@ impl Entries<'_> {
             Some(AdapterState::Link(to)) if links && *to == target.link_text(folder, self.name) => {
                 EntryState::Right
             }
-            // A copy is right if it holds what is going to stay; without a choice it is as good as a link.
+            // A copy is correct if it matches the files that stay; in auto mode it is as good as a link.
             Some(AdapterState::Folder(digest))
                 if (!links || target.adapter_mode == AdapterMode::Auto)
                     && self.stays

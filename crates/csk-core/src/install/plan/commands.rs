@@ -1,7 +1,7 @@
 //! The commands of a project: each is a link in `.agents/bin` to its file in the command store.
 //!
-//! What is wanted follows from what is installed or about to be. Two skills that bring one command stop the
-//! project; something of the user's in a command's place stops the skill.
+//! The wanted commands follow from the skills that are installed or about to be. Two skills with the same command stop
+//! the project; a file of the user's in place of a command stops the skill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,47 +12,47 @@ use super::{Action, Label, SkillPlan, World};
 use crate::install::store::StoreLayout;
 use crate::install::{AdapterState, BIN, ContextState, Observed, SkillError};
 
-/// A command that appears, changes or goes.
+/// A command to add, change or remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandChange {
     /// The command.
     pub command: Identifier,
-    /// Where it leads; none for one that goes.
+    /// The link target; `None` to remove the command.
     pub target: Option<String>,
-    /// The link of csk's that is there now; anything else is the user's.
+    /// The current link, if csk created it; anything else belongs to the user.
     pub old: Option<String>,
 }
 
-/// A command that several skills bring: each as it writes the command, with its name.
+/// A command that several skills provide: each spelling of the command with its skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collision(pub Vec<(Identifier, Identifier)>);
 
 impl fmt::Display for Collision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (first, others) = self.0.split_first().expect("two skills or more bring it");
-        write!(f, "`{}` is brought by {}", first.0, first.1)?;
+        let (first, others) = self.0.split_first().expect("a collision has at least two skills");
+        write!(f, "`{}` is provided by {}", first.0, first.1)?;
         for (command, skill) in others {
-            write!(f, " and by {skill}")?;
+            write!(f, " and {skill}")?;
             if *command != first.0 {
-                write!(f, " as `{command}`")?;
+                write!(f, " (as `{command}`)")?;
             }
         }
         Ok(())
     }
 }
 
-/// The commands of a project.
+/// The planned commands of a project.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
-    /// Every one that is going to be there, with its skill and where it leads.
+    /// Every command after the install, with its skill and its link target.
     pub(super) all: BTreeMap<Identifier, (Identifier, String)>,
-    /// Those that go and belong to no skill.
+    /// Commands to remove that belong to no skill.
     pub(super) unowned: Vec<CommandChange>,
     pub(super) collisions: Vec<Collision>,
     pub(super) notes: Vec<String>,
 }
 
-/// Adds to each skill what changes of its commands, and refuses those that cannot have theirs.
+/// Adds the command changes to each skill, and refuses skills that cannot get their commands.
 pub(super) fn plan_commands(
     world: &World<'_>,
     skills: &mut [SkillPlan],
@@ -87,7 +87,7 @@ pub(super) fn plan_commands(
     }
     for skill in skills.iter_mut().chain(removals) {
         let own = changes.remove(&skill.name).into_iter().flatten();
-        // The commands of a skill that nothing can be done for stay with it.
+        // A refused skill keeps its commands.
         if skill.error().is_none() {
             skill.commands.extend(own);
         }
@@ -98,14 +98,14 @@ pub(super) fn plan_commands(
     commands.notes = others
         .map(|name| {
             format!(
-                "{BIN}/{name} is not csk's; neither `csk exec` nor the shell hook puts it on PATH"
+                "{BIN}/{name} was not created by csk; neither `csk exec` nor the shell hook puts it on PATH"
             )
         })
         .collect();
     commands
 }
 
-/// Adds every command that is going to be there. Returns those that other skills give up for it, by skill.
+/// Adds every command after the install. Returns the commands that other skills give up, by skill.
 fn add_commands(
     world: &World<'_>,
     owners: &BTreeMap<&Identifier, &Identifier>,
@@ -117,7 +117,7 @@ fn add_commands(
     for skill in skills {
         let exports = Exports::of(skill, observed);
         for (command, path) in exports.commands {
-            // What the user has put there is never touched, and the skill was refused for it.
+            // A file of the user's is never touched; the skill was refused because of it.
             if is_foreign(observed, &command, world.store) {
                 continue;
             }
@@ -128,14 +128,13 @@ fn add_commands(
                 continue;
             }
             if skill.label == Label::UpToDate {
-                let what = format!("{BIN}/{command} is missing or wrong");
+                let what = format!("{BIN}/{command} is missing or incorrect");
                 skill.label = Label::ContentDrift(Some(what));
             }
-            // Nothing is done for a skill that was refused.
             if skill.error().is_some() {
                 continue;
             }
-            // The skill that had it gives it up first, together with its own text.
+            // The previous owner gives it up first, together with its own text.
             if let Some(&before) = owners.get(&command).filter(|it| ***it != skill.name) {
                 let change = CommandChange { command: command.clone(), target: None, old: found };
                 given_up.entry(before.clone()).or_default().push(change);
@@ -147,7 +146,7 @@ fn add_commands(
     given_up
 }
 
-/// Refuses all skills that bring one command.
+/// Refuses all skills that provide the same command.
 fn refuse_all(skills: &mut [SkillPlan], Collision(brought): &Collision) {
     for (command, name) in brought {
         let other = brought.iter().map(|(_, skill)| skill).find(|skill| *skill != name);
@@ -158,8 +157,8 @@ fn refuse_all(skills: &mut [SkillPlan], Collision(brought): &Collision) {
     }
 }
 
-/// Returns the commands of installed skills that no ledger names: it was lost, or another csk wrote none. A link into the folder of the very skill
-/// that brings the command is what csk makes.
+/// Returns the commands of installed skills that are in no ledger, because it was lost or another csk wrote none. A
+/// link into the store folder of the skill that provides the command can only come from csk.
 fn lost_commands(observed: &Observed, store: &StoreLayout) -> BTreeSet<Identifier> {
     let is_lost = |command: &Identifier| {
         let link = link_of(observed, command)?;
@@ -174,7 +173,8 @@ fn lost_commands(observed: &Observed, store: &StoreLayout) -> BTreeSet<Identifie
     observed.bin.entries.keys().filter(|command| is_lost(command).is_some()).cloned().collect()
 }
 
-/// Refuses skills that would take over the command of another one which stays as it is; true if there was one, which stays as it is now.
+/// Refuses skills that would take over a command from a skill that cannot change. Returns true if it refused any, since
+/// those cannot change either.
 fn refuse_taken(skills: &mut [SkillPlan], observed: &Observed) -> bool {
     let stays = skills.iter().filter(|skill| skill.error().is_some());
     let kept: BTreeMap<Identifier, Identifier> = stays
@@ -187,9 +187,7 @@ fn refuse_taken(skills: &mut [SkillPlan], observed: &Observed) -> bool {
     for skill in skills.iter_mut().filter(|skill| matches!(skill.action, Action::Install(_))) {
         let taken = Exports::of(skill, observed).commands.into_keys().find_map(|command| {
             let owner = kept.get(&command)?;
-            Some(format!(
-                "the command `{command}` still belongs to `{owner}`, which cannot be updated"
-            ))
+            Some(format!("command `{command}` still belongs to `{owner}`, which cannot be updated"))
         });
         if let Some(message) = taken {
             skill.refuse(SkillError::Write(message));
@@ -199,7 +197,7 @@ fn refuse_taken(skills: &mut [SkillPlan], observed: &Observed) -> bool {
     is_refused
 }
 
-/// Returns the link at a command's place.
+/// Returns the link target at a command's path.
 fn link_of(observed: &Observed, command: &Identifier) -> Option<String> {
     match observed.bin.entries.get(command) {
         Some(AdapterState::Link(to)) => Some(to.clone()),
@@ -207,10 +205,10 @@ fn link_of(observed: &Observed, command: &Identifier) -> Option<String> {
     }
 }
 
-/// Returns the commands that installed skills brought, each with its skill.
+/// Returns the owner of each command, from the installed markers.
 fn owners(observed: &Observed) -> BTreeMap<&Identifier, &Identifier> {
     let mut owners = BTreeMap::new();
-    // Another csk's marker names commands that csk knows of only where they are in their place.
+    // Commands listed in another csk's marker count only if they exist.
     let named = observed.bin.entries.keys().chain(&observed.bin.ledger.entries);
     let named: BTreeMap<&str, &Identifier> = named.map(|name| (name.as_str(), name)).collect();
     for (name, state) in &observed.contexts {
@@ -226,19 +224,20 @@ fn owners(observed: &Observed) -> BTreeMap<&Identifier, &Identifier> {
     owners
 }
 
-/// Returns true if an installed skill brought a command. Another csk's marker does not tell its commands from those of the system.
+/// Returns true if an installed skill provides a command. Another csk's marker does not tell script commands from
+/// system commands.
 fn brings(marker: &Marker, command: &Identifier) -> bool {
     marker.command_paths.contains_key(command)
         || (marker.skill_schema_version.is_none()
             && marker.commands.iter().any(|name| name == command.as_str()))
 }
 
-/// The commands that a skill is going to bring.
+/// The commands that a skill is going to provide.
 #[derive(Default)]
 struct Exports {
-    /// Each with its file.
+    /// The file of each command.
     commands: BTreeMap<Identifier, RelPath>,
-    /// Where they are in the store.
+    /// The folder of the skill's version in the store.
     id: String,
 }
 
@@ -250,7 +249,7 @@ impl Exports {
             return Self { commands, id: install.content.runtime_id.clone() };
         }
         match observed.contexts.get(&skill.name) {
-            // A marker that csk did not write brings nothing onto PATH.
+            // A marker without a receipt puts nothing on PATH.
             Some(ContextState::Installed { marker, is_receipted: true, .. }) => {
                 Self { commands: marker.command_paths.clone(), id: marker.runtime_id().to_owned() }
             }
@@ -259,7 +258,7 @@ impl Exports {
     }
 }
 
-/// Returns true if there is something at a command's place that csk did not make.
+/// Returns true if something that csk did not create is at a command's path.
 fn is_foreign(observed: &Observed, command: &Identifier, store: &StoreLayout) -> bool {
     match observed.bin.entries.get(command) {
         None => false,
@@ -268,7 +267,7 @@ fn is_foreign(observed: &Observed, command: &Identifier, store: &StoreLayout) ->
     }
 }
 
-/// Returns the commands that more than one skill brings. Names that differ only in case are one on some file systems.
+/// Returns the commands that more than one skill provides. Names that differ only in case collide on some file systems.
 fn collisions(skills: &[SkillPlan], observed: &Observed) -> Vec<Collision> {
     let mut owners: BTreeMap<String, Vec<(Identifier, Identifier)>> = BTreeMap::new();
     for skill in skills {

@@ -1,4 +1,4 @@
-//! Skills that are not declared any more.
+//! Skills that are no longer declared.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::standing::is_edited;
 use super::{Action, Facts, Installed, Label, Remove, SkillPlan};
 use crate::install::{ContextState, SkillError};
 
-/// Returns what is done about every skill that csk installed and that is not declared any more.
+/// Returns the plan for every skill that csk installed and that is no longer declared.
 pub(super) fn removals(facts: &Facts<'_>) -> Vec<SkillPlan> {
     let (target, observed) = (facts.target, facts.observed);
     let declared: BTreeSet<&Identifier> = target.skills.iter().map(|skill| &skill.name).collect();
@@ -41,16 +41,16 @@ fn removal(name: &Identifier, facts: &Facts<'_>) -> SkillPlan {
             is_edited(marker, found)
         }
         ContextState::Newer(reason) => {
-            // Only the csk that made it can clean it up.
+            // Only the csk version that created it can clean it up.
             plan.action = Action::Refused(SkillError::Marker(reason.clone()));
             plan.label = Label::Error;
             return plan;
         }
-        // What cannot be told from the user's work is kept aside.
+        // Anything that may contain the user's work is backed up.
         ContextState::Broken(_) => true,
         ContextState::Missing | ContextState::Foreign => false,
     };
-    // A marker of the skill's own says whose folder it is where the ledger was lost.
+    // If the ledger was lost, the skill's marker shows who owns the folder.
     let text =
         observed.ledger.entries.contains(name) || matches!(state, ContextState::Installed { .. });
     let entries = Entries { name, content, is_unknown: false, stays: false };
@@ -59,8 +59,8 @@ fn removal(name: &Identifier, facts: &Facts<'_>) -> SkillPlan {
         if entries.is_ours(target, folder, adapter) {
             adapters.push(AdapterChange::remove(folder));
         } else if text && entries.leads_to(target, folder, adapter) {
-            let what = "no ledger says that csk made it; remove it yourself";
-            plan.warnings.push(format!("the link {folder}/{name} stays: {what}"));
+            let what = "csk has no record of creating it; remove it if you do not need it";
+            plan.warnings.push(format!("keeping the link {folder}/{name}: {what}"));
         }
     }
     plan.action = Action::Remove(Remove { text, keeps_edits, adapters });

@@ -1,4 +1,4 @@
-//! How declared skills stand: what is wanted of each, what is there, and what follows. No content is needed for that.
+//! Assesses declared skills: what is wanted, what is installed, and what is needed. This takes no content.
 
 use std::slice::Iter;
 
@@ -14,37 +14,37 @@ use crate::install::{
 };
 use crate::{Commit, Declaration};
 
-/// What is wanted of a project, and what is there.
+/// The desired and the current state of a project.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The project, with what it declares.
+    /// The project, with its declarations.
     pub target: &'a Target,
-    /// The commits that are declared.
+    /// The resolved commits.
     pub resolution: &'a Resolution,
-    /// What is there.
+    /// The current state.
     pub observed: &'a Observed,
-    /// How references and locks become commits.
+    /// How references and lockfiles are turned into commits.
     pub rules: Rules,
 }
 
-/// How a declared skill stands.
+/// The assessment of a declared skill.
 #[derive(Debug)]
 pub(in crate::install) struct Standing<'a> {
     /// The skill.
     pub(in crate::install) skill: &'a Declaration,
-    /// The commit that is wanted, where there is one.
+    /// The wanted commit, if it could be determined.
     pub(in crate::install) commit: Option<Commit>,
-    /// Whether that commit is the one of the lock.
+    /// Whether that commit comes from the lockfile.
     pub(in crate::install) is_locked: bool,
-    /// What is installed.
+    /// The installed version.
     pub(in crate::install) found: Option<Found<'a>>,
-    /// What is to be written.
+    /// What to write.
     pub(in crate::install) need: Need,
     /// The state, for `status`.
     pub(super) label: Label,
-    /// Whether what is there was changed by hand.
+    /// Whether the installed files were edited.
     pub(super) is_edited: bool,
-    /// The entries of agents that change.
+    /// The agent entries to change.
     pub(super) adapters: Vec<AdapterChange>,
     pub(super) warnings: Vec<String>,
 }
@@ -53,27 +53,27 @@ pub(in crate::install) struct Standing<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::install) struct Found<'a> {
     pub(in crate::install) marker: &'a Marker,
-    /// The digests of what is there now.
+    /// The digests of the current files.
     pub(super) content: &'a Digests,
     /// Whether csk has a receipt for it.
     pub(in crate::install) is_receipted: bool,
 }
 
-/// What of a skill is to be written.
+/// What to write for a skill.
 #[derive(Debug)]
 pub(in crate::install) enum Need {
-    /// Nothing, or entries of agents alone.
+    /// Nothing, or only agent entries.
     Nothing,
     /// Everything.
     Install,
-    /// The files of its commands.
+    /// Its command files.
     Repair,
-    /// Nothing can be, and this is why.
+    /// Nothing, for this reason.
     Refused(SkillError),
 }
 
 impl<'a> Facts<'a> {
-    /// Returns how each declared skill stands.
+    /// Returns the assessment of each declared skill.
     pub(in crate::install) fn standings(self) -> impl Iterator<Item = Standing<'a>> {
         let skills: Iter<'a, Declaration> = self.target.skills.iter();
         skills.map(move |skill| self.standing(skill))
@@ -104,7 +104,7 @@ impl<'a> Facts<'a> {
         standing
     }
 
-    /// Decides about a skill whose commit is known.
+    /// Assesses a skill whose commit is known.
     fn wanted(self, standing: &mut Standing<'a>, commit: &Commit) -> Result<(), SkillError> {
         let name = &standing.skill.name;
         match self.observed.contexts.get(name).unwrap_or(&ContextState::Missing) {
@@ -126,17 +126,18 @@ impl<'a> Facts<'a> {
                 let found = Found { marker, content, is_receipted: *is_receipted };
                 standing.found = Some(found);
                 standing.is_edited = is_edited(marker, content);
-                // Both are computed before either is returned: the label and the warnings count even if the skill is refused.
+                // Both are computed before either is returned: label and warnings count even if the skill is refused.
                 let wrong = self.check_lock(standing, commit, marker);
                 let moved = self.installed(standing, commit, marker);
                 if !is_receipted {
-                    // Another csk installed it, or a checkout brought it: it is built again, and what is not as its marker says is kept.
-                    let what = "csk did not install it here, or has lost its receipt";
+                    // Another csk installed it, or it came with a checkout: reinstall it, and back up what differs from
+                    // its marker.
+                    let what = "not installed by csk here, or its receipt was lost";
                     standing.label = Label::ContentDrift(Some(what.to_owned()));
                     standing.need = Need::Install;
                 }
                 if matches!(standing.need, Need::Nothing) {
-                    // A new version brings its own warnings.
+                    // A new version comes with its own warnings.
                     standing.warnings.extend(warning.clone());
                     standing.repair(runtime.as_ref(), marker.runtime_sha256);
                 }
@@ -146,7 +147,7 @@ impl<'a> Facts<'a> {
         self.adapters(standing)
     }
 
-    /// What is installed at the locked commit must have the digest that is locked.
+    /// Checks that a skill installed at the pinned commit has the pinned digest.
     fn check_lock(
         self,
         standing: &Standing<'_>,
@@ -161,7 +162,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Compares an installed version with what is wanted.
+    /// Compares the installed version with the wanted one.
     fn installed(
         self,
         standing: &mut Standing<'_>,
@@ -177,9 +178,9 @@ impl<'a> Facts<'a> {
         let same_commit = marker.commit == commit.as_str();
         let same_shape =
             marker.locale == self.target.locale && marker.agents == self.target.agent_ids();
-        // Another implementation does not say where the files of commands are.
+        // Another implementation does not record where command files are.
         let is_partial = !marker.commands.is_empty() && marker.skill_schema_version.is_none();
-        // Other rules may have left out what the skill needs.
+        // Other rules may have skipped files that the skill needs.
         let is_older = marker.context_rules != Some(CONTEXT_RULES);
         let is_stale = !same_shape || is_partial || is_older;
         if !same_commit || !same_reference || (is_stale && !standing.is_edited) {
@@ -189,7 +190,7 @@ impl<'a> Facts<'a> {
             standing.label = Label::ContentDrift(None);
             standing.need = Need::Install;
         }
-        // What is locked was agreed to.
+        // The user has agreed to a pinned commit.
         let is_free = !standing.is_locked;
         if is_free && same_reference && !same_commit && skill.reference.kind == RefKind::Tag {
             let (name, tag) = (skill.name.to_string(), skill.reference.name.clone());
@@ -203,7 +204,7 @@ impl<'a> Facts<'a> {
         Ok(())
     }
 
-    /// Decides about the entries of agents: those wanted must be there and right, those not wanted go.
+    /// Assesses the agent entries: wanted ones must exist and be correct, all others are removed.
     fn adapters(self, standing: &mut Standing<'_>) -> Result<(), SkillError> {
         let entries = Entries {
             name: &standing.skill.name,
@@ -212,12 +213,11 @@ impl<'a> Facts<'a> {
             stays: !matches!(standing.need, Need::Install),
         };
         let changes = entries.changes(self.target, self.observed).inspect_err(|_| {
-            // Nothing more can be said of it.
             standing.label = Label::Error;
         })?;
         if let Some(change) = changes.first().filter(|_| standing.label == Label::UpToDate) {
             let what =
-                if change.present { "is missing or wrong" } else { "is not wanted any more" };
+                if change.present { "is missing or incorrect" } else { "is no longer needed" };
             let what = format!("{}/{} {what}", change.folder, standing.skill.name);
             standing.label = Label::ContentDrift(Some(what));
         }
@@ -227,7 +227,7 @@ impl<'a> Facts<'a> {
 }
 
 impl Standing<'_> {
-    /// Decides about the files of an installed skill's commands.
+    /// Assesses the command files of an installed skill.
     fn repair(&mut self, files: Option<&RuntimeState>, recorded: Option<Digest>) {
         let reason = match files {
             None => return,
@@ -237,10 +237,10 @@ impl Standing<'_> {
                 return;
             }
             Some(RuntimeState::Intact(_)) => {
-                "its runtime differs: its list of files was changed".to_owned()
+                "its command files differ: their file list was changed".to_owned()
             }
-            Some(RuntimeState::Missing) => "its runtime is missing".to_owned(),
-            Some(RuntimeState::Tampered(what)) => format!("its runtime differs: {what}"),
+            Some(RuntimeState::Missing) => "its command files are missing".to_owned(),
+            Some(RuntimeState::Tampered(what)) => format!("its command files differ: {what}"),
         };
         self.label = Label::ContentDrift(Some(reason));
         self.need = Need::Repair;
@@ -250,15 +250,15 @@ impl Standing<'_> {
         if matches!(error, SkillError::NotCloned { .. }) {
             self.label = Label::Missing;
         } else if self.label == Label::UpToDate {
-            // A label that says more than "error" stays: an update that is refused is still available.
+            // A more specific label stays: a refused update is still available.
             self.label = Label::Error;
         }
         self.need = Need::Refused(error);
     }
 }
 
-/// Returns true if a folder is not what was installed. The seeded digest alone would not see a mode, or a file
-/// that swallowed another.
+/// Returns true if a folder differs from what was installed. The content digest alone would miss a changed mode, or a
+/// file that absorbed another.
 pub(crate) fn is_edited(marker: &Marker, found: &Digests) -> bool {
     marker.content_sha256 != found.content
         || marker.context_sha256.is_some_and(|context| context != found.bundle)

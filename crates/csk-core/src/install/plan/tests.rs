@@ -1,7 +1,7 @@
-//! What is there, what is wanted, and the plan that follows, each in a line.
+//! Current state, desired state and the resulting plan, one line each.
 //!
-//! `pdf@1+run` is the skill `pdf` at its first version, which brings the command `run`. What follows a colon says what is special
-//! about it: see [`Fixture::have`] and [`Fixture::want`].
+//! `pdf@1+run` is version 1 of the skill `pdf`, which provides the command `run`. A suffix after a colon says what is
+//! special about it: see [`Fixture::have`] and [`Fixture::want`].
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ use crate::{
     AdapterMode, Agent, CommandOrder, Commit, Declaration, Ledger, Reference, Runtime, Scope,
 };
 
-/// The folder of the one agent.
+/// The folder of the only agent.
 const CLAUDE: &str = ".claude/skills";
 
 fn check(have: &str, want: &str, expected: &Expect) {
@@ -42,7 +42,7 @@ fn commit(version: &str) -> Commit {
     Commit::new(&version.repeat(40)).unwrap()
 }
 
-/// One word of a fixture.
+/// One skill in a fixture line.
 struct Word<'a> {
     name: Identifier,
     version: &'a str,
@@ -142,7 +142,8 @@ impl Fixture {
         fixture
     }
 
-    /// Declares skills: `:uncloned`, `:fails` (its content cannot be prepared), `:blocked` (by an audit), `:revoked`, `:tag`.
+    /// Declares skills: `:uncloned`, `:fails` (its content cannot be prepared), `:blocked` (by an audit), `:revoked`,
+    /// `:tag`.
     fn want(&mut self, words: &str) {
         let words: Vec<Word<'_>> = words.split_whitespace().map(Word::read).collect();
         for word in &words {
@@ -177,8 +178,8 @@ impl Fixture {
         self.resolution = Resolution::of(commits);
     }
 
-    /// Installs skills: `:edited`, `:unknown` (no receipt), `:foreign`, `:newer`, `:broken`, `:unlinked` (no entry of the agent), `:taken`
-    /// (the user's own folder in its place), `:tampered` (command files).
+    /// Installs skills: `:edited`, `:unknown` (no receipt), `:foreign`, `:newer`, `:broken`, `:unlinked` (no agent
+    /// entry), `:taken` (the user's own folder in its place), `:tampered` (command files).
     fn have(&mut self, words: &str) {
         for word in words.split_whitespace().map(Word::read) {
             let state = match word.special {
@@ -312,7 +313,7 @@ fn line(plan: &SkillPlan) -> String {
 }
 
 #[test]
-fn nothing_changes_what_is_as_declared() {
+fn nothing_changes_if_everything_is_as_declared() {
     check(
         "pdf@1+run csv@2",
         "pdf@1+run csv@2",
@@ -353,7 +354,7 @@ fn new_and_newer_skills_are_installed_with_their_entries_and_commands() {
 }
 
 #[test]
-fn what_is_not_declared_any_more_goes() {
+fn undeclared_skills_are_removed() {
     check(
         "pdf@1+run csv@1:edited",
         "",
@@ -379,7 +380,7 @@ fn what_is_not_declared_any_more_goes() {
 }
 
 #[test]
-fn edits_are_kept() {
+fn edits_are_backed_up() {
     check(
         "pdf@1:edited",
         "pdf@1",
@@ -404,7 +405,7 @@ fn edits_are_kept() {
 }
 
 #[test]
-fn an_install_without_a_receipt_is_built_again() {
+fn an_install_without_a_receipt_is_reinstalled() {
     check(
         "pdf@1+run:unknown",
         "pdf@1+run",
@@ -412,7 +413,7 @@ fn an_install_without_a_receipt_is_built_again() {
         pdf (update-available): install @1; make .claude/skills
     "#]],
     );
-    // What it says that it installed is not what that commit gives.
+    // The installed files do not match the commit that the marker claims.
     check(
         "pdf@2:unknown",
         "pdf@1",
@@ -423,7 +424,7 @@ fn an_install_without_a_receipt_is_built_again() {
 }
 
 #[test]
-fn what_is_missing_is_repaired() {
+fn missing_parts_are_repaired() {
     check(
         "pdf@1:unlinked",
         "pdf@1",
@@ -448,19 +449,19 @@ fn what_is_missing_is_repaired() {
 }
 
 #[test]
-fn what_is_the_users_is_never_replaced() {
+fn the_users_files_are_never_replaced() {
     check(
         "pdf:foreign",
         "pdf@1",
         &expect![[r#"
-        pdf (error): refuse, /project/.agents/skills/pdf exists and was not made by csk
+        pdf (error): refuse, /project/.agents/skills/pdf exists and was not created by csk
     "#]],
     );
     check(
         "pdf@1:taken",
         "pdf@1",
         &expect![[r#"
-        pdf (error): refuse, /project/.claude/skills/pdf exists and was not made by csk
+        pdf (error): refuse, /project/.claude/skills/pdf exists and was not created by csk
     "#]],
     );
     check(
@@ -473,13 +474,13 @@ fn what_is_the_users_is_never_replaced() {
     let mut fixture = Fixture::new("pdf@1+run");
     fixture.observed.bin.entries.insert(name("run"), AdapterState::Other);
     expect![[r#"
-        pdf (missing): refuse, /project/.agents/bin/run exists and was not made by csk
+        pdf (missing): refuse, /project/.agents/bin/run exists and was not created by csk
     "#]]
     .assert_eq(&shown(&fixture.plan()));
 }
 
 #[test]
-fn what_fails_leaves_the_others_and_keeps_its_commands() {
+fn a_failing_skill_keeps_its_commands_and_stops_no_other() {
     check(
         "pdf@1+run",
         "pdf@2+run:fails csv@1",
@@ -513,7 +514,7 @@ fn what_fails_leaves_the_others_and_keeps_its_commands() {
 }
 
 #[test]
-fn a_command_that_moves_ties_two_skills() {
+fn skills_that_hand_over_a_command_change_together() {
     check(
         "pdf@1+run csv@1",
         "pdf@2 csv@2+run",
@@ -522,7 +523,7 @@ fn a_command_that_moves_ties_two_skills() {
         csv (update-available): install @2; make command run; after pdf
     "#]],
     );
-    // The one that has it cannot give it up.
+    // The owner cannot give it up.
     check(
         "pdf@1+run csv@1",
         "pdf@2:fails csv@2+run",
@@ -542,7 +543,7 @@ fn a_command_that_moves_ties_two_skills() {
 }
 
 #[test]
-fn a_command_that_no_skill_brings_goes() {
+fn a_command_without_a_skill_is_removed() {
     let mut fixture = Fixture::new("pdf@1");
     fixture.have("pdf@1");
     let link = fixture.store.place(&name("gone"), commit("1").as_str()).join("scripts/old");
@@ -556,7 +557,7 @@ fn a_command_that_no_skill_brings_goes() {
 }
 
 #[test]
-fn one_command_of_two_skills_stops_both() {
+fn a_command_collision_stops_both_skills() {
     check(
         "",
         "pdf@1+run csv@1+Run md@1",
@@ -570,7 +571,7 @@ fn one_command_of_two_skills_stops_both() {
 }
 
 #[test]
-fn a_tag_that_moved_is_a_warning_or_an_error() {
+fn a_moved_tag_is_a_warning_or_an_error() {
     check(
         "pdf@1:",
         "pdf@2:tag",
@@ -588,7 +589,7 @@ fn a_tag_that_moved_is_a_warning_or_an_error() {
 }
 
 #[test]
-fn a_project_passes_its_gate_only_if_nothing_stands_against_it() {
+fn a_project_passes_its_gate_only_without_problems() {
     let tracked = |path: &str| Surroundings {
         tracked: Some(path.to_owned()),
         shadowed: vec!["`run` is shadowed".to_owned()],
@@ -643,7 +644,7 @@ fn a_project_passes_its_gate_only_if_nothing_stands_against_it() {
 }
 
 #[test]
-fn where_an_audit_refuses_everything_nothing_is_written() {
+fn nothing_is_written_if_the_audit_refuses_everything() {
     let mut fixture = Fixture::new("pdf@1:blocked");
     let file = || crate::install::observe::EnvFile {
         path: ".agents/env.sh",
