@@ -1,4 +1,4 @@
-//! The commands of csk.
+//! The command line of csk: its commands and the dispatch to them.
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::report;
 
-/// Install agent skills from git into projects, reproducibly
+/// Install Agent Skills from git repositories, reproducibly
 #[derive(Debug, Parser)]
 #[command(name = "csk", version, arg_required_else_help = true, after_help = after_help())]
 pub(crate) struct Cli {
@@ -30,25 +30,25 @@ fn after_help() -> String {
     format!(
         "\
 Files:
-  ~/.cocoaskills/config.json  the projects, and where skills come from; keys: `csk config --help`
-  Skillfile.json              the skills of a project; keys: `csk project --help`
-  csk-skill.json              what a skill brings; keys: `csk skill --help`
-  .agents/skills/             where skills are installed, each with a .csk-install.json that says what it is
+  ~/.cocoaskills/config.json  your settings and projects; keys: `csk config --help`
+  Skillfile.json              the skills a project declares; keys: `csk project --help`
+  csk-skill.json              the commands and capabilities of a skill; keys: `csk skill --help`
+  .agents/skills/             installed skills; .csk-install.json in each records its source and commit
 
 Environment:
-  CSK_CONFIG        another config file; csk's own state is kept beside it
-  CSK_HOME          another folder for csk's own state
-  CSK_ALLOW_FILE    1: repositories on this machine may be cloned, as allow_local_sources in the config
-  CSK_LOCK_TIMEOUT  how many seconds to wait for another csk (30; 600 for one that fetches)
+  CSK_CONFIG        config file to use; csk keeps its state next to it
+  CSK_HOME          folder for csk's state
+  CSK_ALLOW_FILE    set to 1 to allow cloning from local paths, like allow_local_sources in the config
+  CSK_LOCK_TIMEOUT  seconds to wait for another csk process (default: 30, or 600 if it is fetching)
   CSK_LOCKED, CSK_OFFLINE, CSK_FROZEN
-                    as the flags of `csk install`
-  CSK_AUTO_ENV      0 turns the shell hook off
-  CSK_COLOR         as --color; NO_COLOR turns color off
-  CSK_QUIET         as --quiet
+                    same as the flags of `csk install`
+  CSK_AUTO_ENV      set to 0 to disable the shell hook
+  CSK_COLOR         same as --color; set NO_COLOR to disable color
+  CSK_QUIET         same as --quiet
 
 {}
 
-Run `csk <command> --help` for what a command reads and writes, its exit codes and examples.",
+Run `csk <command> --help` for the files a command reads and writes, its exit codes and examples.",
         exit_code_section(&ExitCode::all())
     )
 }
@@ -98,12 +98,12 @@ impl Program for Cli {
     ];
     const FOREIGN_ARGUMENTS: &'static [&'static str] = &["exec"];
 
-    /// Makes `--audit` and a mode after it one word. Any other word after it is what it is without.
+    /// Joins `--audit` and a mode that follows it into one argument. Any other argument after `--audit` is left alone.
     fn arguments(raw: Vec<OsString>) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let mut is_foreign = false;
         for word in raw {
-            // What comes after these is another program's.
+            // Arguments after these belong to another program.
             is_foreign |= word == "--" || word == "exec";
             let is_mode =
                 !is_foreign && word.to_str().is_some_and(|word| AuditMode::parse(word).is_some());
@@ -136,7 +136,7 @@ impl Program for Cli {
 
 fn dispatch(command: &Command, mut ui: Ui) -> anyhow::Result<ExitCode> {
     if let Command::Completions(args) = command {
-        // Needs nothing of the world.
+        // Works without a home folder or a config.
         return completions::completions(&mut ui, args);
     }
     let mut context = Context::read(ui)?;

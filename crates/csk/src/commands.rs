@@ -1,4 +1,4 @@
-//! One file a command, named as the user types it.
+//! The commands, one module each, named as the user types them.
 
 pub(crate) mod add;
 pub(crate) mod audit;

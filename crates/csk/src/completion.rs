@@ -1,4 +1,4 @@
-//! Names that can be typed, for shells that complete. What cannot be read completes nothing.
+//! Candidates for shell completion. A file that cannot be read yields no candidates.
 
 use csk_core::project::find_root;
 use csk_core::{Config, SKILLFILE, Skillfile};
@@ -26,7 +26,7 @@ pub(crate) fn projects() -> Vec<String> {
         .collect()
 }
 
-/// Returns the skills that the project here declares.
+/// Returns the skills declared by the enclosing project.
 pub(crate) fn skills() -> Vec<String> {
     declared(|context| find_root(&context.cwd))
 }
@@ -45,7 +45,7 @@ fn declared(root: fn(&Context) -> Option<AbsPath>) -> Vec<String> {
     found.into_iter().flat_map(|file| file.skills).map(|skill| skill.name.to_string()).collect()
 }
 
-/// Returns the repositories under skills_root.
+/// Returns the names of the repositories under `skills_root`.
 pub(crate) fn repositories() -> Vec<String> {
     let root = read().map(|(_, config)| config.skills_root);
     let names = root.map(|root| csk_core::install::repositories(&root)).unwrap_or_default();

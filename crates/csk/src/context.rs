@@ -1,4 +1,4 @@
-//! What a command knows of the world around it, read once.
+//! The environment of a command: settings, paths and the clock, read once.
 
 #![expect(
     clippy::disallowed_methods,
@@ -22,56 +22,55 @@ use term::{ColorChoice, Failure, Ui, safe_line};
 
 use crate::progress::Progress;
 
-/// Asks whether something that an audit blocks is to be installed all the same. Anything but a yes is a no.
-fn ask(asked: &Asked) -> bool {
+/// Asks whether to install a skill that the audit blocks. Any answer but yes means no.
+fn confirm_blocked(asked: &Asked) -> bool {
     let mut ui = Ui::new(ColorChoice::Auto);
-    let mut words = format!("{}: the audit says BLOCK\n", safe_line(&asked.name));
+    let mut prompt = format!("{}: audit verdict BLOCK\n", safe_line(&asked.name));
     for reason in &asked.reasons {
-        words += &format!("  {}\n", safe_line(reason));
+        prompt += &format!("  {}\n", safe_line(reason));
     }
-    words += "Install it all the same? [y/N] ";
+    prompt += "Install it anyway? [y/N] ";
     let mut answer = String::new();
-    ui.error(&words).is_ok()
+    ui.error(&prompt).is_ok()
         && io::stdin().read_line(&mut answer).is_ok()
         && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// The world of one command.
+/// The environment of one command.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) ui: Ui,
     pub(crate) cwd: AbsPath,
-    /// The user's home folder, if there is one.
+    /// The user's home folder, if `HOME` is set.
     pub(crate) user_home: Option<AbsPath>,
     pub(crate) config_path: AbsPath,
-    /// The folder of csk's own state.
+    /// The folder that holds csk's state.
     pub(crate) home: AbsPath,
     now: jiff::Timestamp,
-    /// Who runs this, by name.
+    /// The user name, recorded as the author of suppressions.
     pub(crate) user: Option<String>,
-    /// Where zsh keeps its files, if not in the home folder.
+    /// `ZDOTDIR`: the folder of zsh's startup files, if it is not the home folder.
     pub(crate) zdotdir: Option<AbsPath>,
-    /// The user's shell, as a path.
+    /// The path of the user's shell.
     pub(crate) shell: Option<String>,
-    /// Whether the shell puts commands on PATH by itself.
+    /// Whether the shell hook is active.
     pub(crate) has_hook: bool,
-    /// Whether nothing may be fetched or locked anew, whatever is called.
+    /// Whether `CSK_FROZEN` forbids fetching and changing lockfiles.
     pub(crate) is_frozen: bool,
-    /// How long to wait for another csk, if the user says so.
+    /// `CSK_LOCK_TIMEOUT`: how long to wait for another csk process.
     lock_timeout: Option<Duration>,
     allow_file: bool,
-    /// What the environment says in place of the config.
     overrides: Overrides,
     system_config: Option<AbsPath>,
 }
 
-/// A config of a user who sets nothing.
+/// The config of a user who has no config file.
 const EMPTY_CONFIG: &str = "{\n  \"schema_version\": 1\n}\n";
 
-/// The config for everybody on the machine.
+/// The config that applies to every user of the machine.
 const SYSTEM_CONFIG: &str = "/etc/cocoaskills/config.json";
 
-/// What the environment says in place of the config.
+/// Settings from environment variables, which override the config file.
 #[derive(Debug, Default)]
 struct Overrides {
     skills_root: Option<AbsPath>,
@@ -82,32 +81,32 @@ struct Overrides {
 }
 
 impl Overrides {
-    /// Puts them into a config; returns those that are locked.
+    /// Applies the overrides to `config`. Returns the variables that the system config does not allow to take effect.
     fn apply(&self, config: &mut Config) -> anyhow::Result<Vec<&'static str>> {
         let mut ignored = Vec::new();
-        let mut may = |key: &str, name: &'static str, config: &Config| {
+        let mut is_allowed = |key: &str, name: &'static str, config: &Config| {
             let is_locked = config.is_locked(key);
             if is_locked {
                 ignored.push(name);
             }
             !is_locked
         };
-        let wrong = |name: &str, word: &str, expected: &str| {
-            Failure::usage(format!("{name} is `{word}`; expected {expected}"))
+        let invalid = |name: &str, value: &str, expected: &str| {
+            Failure::usage(format!("invalid {name} `{value}`: expected {expected}"))
         };
         if let Some(root) = &self.skills_root
-            && may("skills_root", "CSK_SKILLS_ROOT", config)
+            && is_allowed("skills_root", "CSK_SKILLS_ROOT", config)
         {
             config.skills_root = root.clone();
         }
         if let Some(locale) = &self.locale
-            && may("preferred_locale", "CSK_LOCALE", config)
+            && is_allowed("preferred_locale", "CSK_LOCALE", config)
         {
             config.preferred_locale = Some(locale.clone());
             config.from_environment.insert("preferred_locale");
         }
         if let Some(agents) = &self.agents
-            && may("default_agents", "CSK_AGENTS", config)
+            && is_allowed("default_agents", "CSK_AGENTS", config)
         {
             let ids: Vec<String> = agents
                 .split(',')
@@ -115,7 +114,7 @@ impl Overrides {
                 .filter(|id| !id.is_empty())
                 .collect();
             if let Some(unknown) = ids.iter().find(|id| config.agents.find(id).is_none()) {
-                let failure = wrong("CSK_AGENTS", unknown, "ids of agents, with commas between");
+                let failure = invalid("CSK_AGENTS", unknown, "comma-separated agent IDs");
                 return Err(match config.agents.nearest(unknown) {
                     Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
                     None => failure,
@@ -125,18 +124,19 @@ impl Overrides {
             config.default_agents = ids;
             config.from_environment.insert("default_agents");
         }
-        if let Some(word) = &self.adapter_mode
-            && may("adapter_mode", "CSK_ADAPTER_MODE", config)
+        if let Some(mode) = &self.adapter_mode
+            && is_allowed("adapter_mode", "CSK_ADAPTER_MODE", config)
         {
             let expected = "auto, symlink or copy";
-            config.adapter_mode = AdapterMode::parse(word)
-                .ok_or_else(|| wrong("CSK_ADAPTER_MODE", word, expected))?;
+            config.adapter_mode = AdapterMode::parse(mode)
+                .ok_or_else(|| invalid("CSK_ADAPTER_MODE", mode, expected))?;
         }
-        if let Some(word) = &self.audit {
+        if let Some(value) = &self.audit {
             let expected = "off, advisory or strict";
-            let mode = AuditMode::parse(word).ok_or_else(|| wrong("CSK_AUDIT", word, expected))?;
-            // It can be made stricter, locked or not, and nothing else.
-            if mode >= config.audit || may("audit", "CSK_AUDIT", config) {
+            let mode =
+                AuditMode::parse(value).ok_or_else(|| invalid("CSK_AUDIT", value, expected))?;
+            // A stricter mode is always allowed, even if the system config enforces the key.
+            if mode >= config.audit || is_allowed("audit", "CSK_AUDIT", config) {
                 config.audit = config.audit.max(mode);
             }
         }
@@ -148,7 +148,7 @@ impl Context {
     pub(crate) fn read(ui: Ui) -> anyhow::Result<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let cwd = std::env::current_dir()
-            .map_err(|error| Failure::files("cannot find the current folder", error))?;
+            .map_err(|error| Failure::files("cannot determine the current directory", error))?;
         let cwd = AbsPath::new(cwd)?;
         let absolute = |name: &str| match variable(name) {
             None => Ok(None),
@@ -174,7 +174,9 @@ impl Context {
                 .filter(|seconds: &f64| *seconds >= 0.0 && *seconds < 1e9)
                 .map(Duration::from_secs_f64)
                 .map(Some)
-                .ok_or_else(|| Failure::usage("CSK_LOCK_TIMEOUT must be a number of seconds"))?,
+                .ok_or_else(|| {
+                    Failure::usage("invalid CSK_LOCK_TIMEOUT: expected a number of seconds")
+                })?,
         };
         let now = jiff::Timestamp::now();
         let user = variable("USER").or_else(|| variable("LOGNAME"));
@@ -192,8 +194,8 @@ impl Context {
         let system_config = absolute("CSK_SYSTEM_CONFIG")?;
         let shell = variable("SHELL").and_then(|shell| shell.into_string().ok());
         let has_hook = variable("CSK_SHELL_HOOK").is_some();
-        let is_frozen = text("CSK_FROZEN").is_some_and(|word| {
-            !["0", "n", "no", "f", "false", "off"].contains(&word.to_lowercase().as_str())
+        let is_frozen = text("CSK_FROZEN").is_some_and(|value| {
+            !["0", "n", "no", "f", "false", "off"].contains(&value.to_lowercase().as_str())
         });
         Ok(Self {
             ui,
@@ -214,22 +216,22 @@ impl Context {
         })
     }
 
-    /// Reads the config, which must be there.
+    /// Reads the config file; it is an error if there is none.
     pub(crate) fn config(&mut self) -> anyhow::Result<Config> {
         let path = self.config_path.clone();
         let system = self.system_config()?;
         let text = match fs::read_to_string(path.as_path()) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Where the system says where skills come from, nobody needs a file of his own.
+                // A system config that sets `skills_root` makes the user's file optional.
                 if system.as_ref().is_none_or(|system| !system.sets("skills_root")) {
-                    return Err(Failure::usage(format!("there is no config at {path}"))
-                        .with_hint("run `csk bootstrap` to make one")
+                    return Err(Failure::usage(format!("no config file at `{path}`"))
+                        .with_hint("run `csk bootstrap` to create one")
                         .into());
                 }
                 EMPTY_CONFIG.to_owned()
             }
-            Err(error) => return Err(Failure::files(format!("cannot read {path}"), error).into()),
+            Err(error) => return Err(Failure::files(format!("cannot read `{path}`"), error).into()),
         };
         let home = self.user_home.as_ref();
         let (config, problems) = Config::parse_over(path.as_str(), &text, home, system.as_ref());
@@ -239,8 +241,10 @@ impl Context {
         let ignored = self.overrides.apply(&mut config)?;
         for name in ignored {
             let file = system.as_ref().map_or(SYSTEM_CONFIG, |system| system.file.as_str());
-            self.ui
-                .error(&format!("warning: {name} is ignored: {} locks it\n", safe_line(file)))?;
+            self.ui.error(&format!(
+                "warning: {name} is ignored: `{}` enforces this setting\n",
+                safe_line(file)
+            ))?;
         }
         let warnings: Vec<_> =
             problems.into_iter().filter(|problem| problem.severity == Severity::Warning).collect();
@@ -248,19 +252,19 @@ impl Context {
         Ok(config)
     }
 
-    /// Reads the system's config, if there is one.
+    /// Reads the system config, if there is one.
     fn system_config(&self) -> anyhow::Result<Option<SystemConfig>> {
-        let usual = AbsPath::new(SYSTEM_CONFIG).ok();
-        // Another one counts only where there is none for everybody. One that cannot even be looked at is there.
-        let is_there = |path: &AbsPath| {
+        let default = AbsPath::new(SYSTEM_CONFIG).ok();
+        // CSK_SYSTEM_CONFIG counts only if the default file does not exist. A file that cannot be inspected exists.
+        let exists = |path: &AbsPath| {
             !fs::symlink_metadata(path.as_path())
                 .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         };
-        let path = usual.filter(is_there).or_else(|| self.system_config.clone());
+        let path = default.filter(exists).or_else(|| self.system_config.clone());
         let Some(path) = path else { return Ok(None) };
         let text = match fs::read_to_string(path.as_path()) {
             Ok(text) => text,
-            Err(error) => return Err(Failure::files(format!("cannot read {path}"), error).into()),
+            Err(error) => return Err(Failure::files(format!("cannot read `{path}`"), error).into()),
         };
         match SystemConfig::parse(path.as_str(), &text, self.user_home.as_ref()) {
             (Some(system), _) => Ok(Some(system)),
@@ -268,23 +272,23 @@ impl Context {
         }
     }
 
-    /// Takes csk's lock, so that nobody else changes the config meanwhile.
+    /// Acquires csk's process lock, so that no other csk process changes the config at the same time.
     pub(crate) fn lock(&self) -> anyhow::Result<Lock> {
         fs::create_dir_all(self.home.as_path())
-            .map_err(|error| Failure::files(format!("cannot make {}", self.home), error))?;
+            .map_err(|error| Failure::files(format!("cannot create `{}`", self.home), error))?;
         let timeout = self.lock_timeout.unwrap_or(Lock::TIMEOUT);
         Ok(Lock::acquire(&self.home.join(".lock"), timeout)?)
     }
 
-    /// Writes the config.
+    /// Writes the config file.
     pub(crate) fn save(&self, text: &str) -> anyhow::Result<()> {
-        // A config that is a link into the user's own files is written where it is.
+        // If the config is a symlink, for example into a dotfiles repository, write to its target.
         let path = fs::canonicalize(self.config_path.as_path())
             .ok()
             .and_then(|path| AbsPath::new(path).ok());
         let path = path.unwrap_or_else(|| self.config_path.clone());
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-            Failure::files(format!("cannot write {path}"), error)
+            Failure::files(format!("cannot write `{path}`"), error)
         };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder.as_path()).map_err(|error| failed(error.into()))?;
@@ -293,19 +297,19 @@ impl Context {
         Ok(())
     }
 
-    /// Writes a new config, without what is locked: that is not the user's to say.
+    /// Writes a new config without the keys that the system config enforces.
     pub(crate) fn save_new(&self, config: &Config) -> anyhow::Result<()> {
         let Some(system) = self.system_config()? else { return self.save(&config.to_json()) };
         self.save(&system.without_locked(&config.to_json()))
     }
 
-    /// Sets or removes one project in the config; everything else in the file stays.
+    /// Adds, changes or removes one project in the config file. The rest of the file is unchanged.
     pub(crate) fn save_project(
         &self,
         alias: &Identifier,
         entry: Option<&ProjectEntry>,
     ) -> anyhow::Result<()> {
-        let unreadable = || Failure::usage(format!("cannot read {}", self.config_path));
+        let unreadable = || Failure::usage(format!("cannot read `{}`", self.config_path));
         let text = match fs::read_to_string(self.config_path.as_path()) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => EMPTY_CONFIG.to_owned(),
@@ -314,22 +318,22 @@ impl Context {
         self.save(&edit_project(&text, alias, entry).ok_or_else(unreadable)?)
     }
 
-    /// Returns what shows what is running.
+    /// Returns the progress display, which shows nothing with `--quiet`.
     pub(crate) fn progress(&self) -> Progress {
         if self.ui.is_quiet { Progress::quiet() } else { Progress::default() }
     }
 
-    /// Returns the time now, as RFC 3339 in UTC.
+    /// Returns the current time as RFC 3339 in UTC.
     pub(crate) fn time(&self) -> String {
         self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
-    /// Returns the time now.
+    /// Returns the current time.
     pub(crate) fn timestamp(&self) -> jiff::Timestamp {
         self.now
     }
 
-    /// Returns who looks at what is installed: as strictly as the config says, or more strictly.
+    /// Returns the auditor for an install. `wanted` can only make it stricter than the config.
     pub(crate) fn auditor(
         &mut self,
         config: &Config,
@@ -338,17 +342,17 @@ impl Context {
         let mode = wanted.unwrap_or(config.audit).max(config.audit);
         if wanted.is_some_and(|wanted| wanted < config.audit) {
             self.ui.error(&format!(
-                "note: the config says `audit: {}`, which a flag cannot loosen\n",
+                "note: the config sets `audit: {}`; --audit cannot weaken it\n",
                 config.audit.as_str()
             ))?;
         }
-        let is_somebody_there = io::stdin().is_terminal() && io::stderr().is_terminal();
-        let asker = is_somebody_there.then(|| Asker::new(ask));
+        let is_interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
+        let asker = is_interactive.then(|| Asker::new(confirm_blocked));
         Ok(Auditor::new(&self.home, mode, self.now, asker)?)
     }
 
-    /// Returns where commands of skills stand on PATH. Without a config that can be read, they come last: a preference
-    /// stops no shell and no command.
+    /// Returns whether skill commands come first or last on PATH. If the config cannot be read they come last, so that a
+    /// broken config never stops a shell from starting.
     pub(crate) fn command_order(&self) -> CommandOrder {
         let system = self.system_config().ok().flatten();
         let text = fs::read_to_string(self.config_path.as_path())
@@ -358,10 +362,10 @@ impl Context {
         parsed.0.map_or(CommandOrder::Last, |config| config.command_order)
     }
 
-    /// Returns what an install works with.
+    /// Returns the environment of an install.
     pub(crate) fn environment(&self, config: &Config) -> Environment {
-        let is_asked = self.allow_file && !config.is_locked("allow_local_sources");
-        let is_allowed = config.allow_local_sources || is_asked;
+        let is_requested = self.allow_file && !config.is_locked("allow_local_sources");
+        let is_allowed = config.allow_local_sources || is_requested;
         Environment {
             home: self.home.clone(),
             skills_root: config.skills_root.clone(),

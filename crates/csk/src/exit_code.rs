@@ -1,8 +1,8 @@
-//! The exit codes of csk, and what they mean. The help of every command and docs/reference.md are made from this.
+//! The exit codes of csk and their meanings. The help of every command and docs/reference.md are generated from them.
 
 use term::ExitCodeHelp;
 
-/// How csk ends. A greater one is worse.
+/// The exit code of csk. A greater value is a worse outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum ExitCode {
@@ -26,9 +26,9 @@ impl ExitCode {
         Self::BrokenPipe,
     ];
 
-    /// `csk exec` ends as the command that it becomes.
+    /// `csk exec` replaces itself with a command, which has exit codes of its own.
     pub(crate) const OWN: ExitCodeHelp =
-        ExitCodeHelp::several("other", "`exec`: the command's own exit code");
+        ExitCodeHelp::several("other", "`exec`: the exit code of the command");
 
     pub(crate) const fn number(self) -> u8 {
         self as u8
@@ -36,33 +36,33 @@ impl ExitCode {
 
     const fn meaning(self) -> &'static str {
         match self {
-            Self::Done => "done",
-            Self::Failed => "a skill or a project failed; the others are done",
-            Self::Usage => "usage or configuration",
-            Self::Locked => "another csk holds the process lock",
-            Self::NotExecutable => "`exec`: the command cannot be run",
-            Self::CommandNotFound => "`exec`: the command is not found",
-            Self::BrokenPipe => "the reader of the output went away",
+            Self::Done => "success",
+            Self::Failed => "a skill or project failed; the others were processed",
+            Self::Usage => "usage or configuration error",
+            Self::Locked => "another csk process holds the process lock",
+            Self::NotExecutable => "`exec`: the command cannot be executed",
+            Self::CommandNotFound => "`exec`: command not found",
+            Self::BrokenPipe => "the reader of the output closed the pipe",
         }
     }
 
-    /// Returns it for a help, with its usual meaning.
+    /// Returns the help entry with the general meaning.
     pub(crate) const fn usual(self) -> ExitCodeHelp {
         self.when(self.meaning())
     }
 
-    /// Returns it for a help, with what it means for one command.
+    /// Returns the help entry with the meaning it has for one command.
     pub(crate) const fn when(self, meaning: &'static str) -> ExitCodeHelp {
         ExitCodeHelp::number(self.number(), meaning)
     }
 
     /// Returns `Failed` if something failed, else `Done`.
-    #[expect(clippy::fn_params_excessive_bools, reason = "it turns what was found into a code")]
+    #[expect(clippy::fn_params_excessive_bools, reason = "it converts a result to an exit code")]
     pub(crate) fn failed_if(failed: bool) -> Self {
         if failed { Self::Failed } else { Self::Done }
     }
 
-    /// Returns all of them, for the program's help and the reference.
+    /// Returns all exit codes, for the program's help and docs/reference.md.
     pub(crate) fn all() -> Vec<ExitCodeHelp> {
         Self::ALL.into_iter().map(Self::usual).chain([Self::OWN]).collect()
     }

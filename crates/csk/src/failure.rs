@@ -1,4 +1,4 @@
-//! What kind of failure each error of csk's libraries is.
+//! Maps errors of csk's libraries to error reports and exit codes.
 
 use csk_core::SourceError;
 use csk_core::install::{RunError, SkillError};
@@ -9,7 +9,7 @@ use term::{ErrorReport, FailureKind};
 use crate::commands::exec::ExecError;
 use crate::exit_code::ExitCode;
 
-/// Returns what is printed of a failure, and its exit code.
+/// Returns the report to print for an error, with its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     let usual = ErrorReport::new(error);
     let usual = ErrorReport { hint: usual.hint.or_else(|| hint(error)), ..usual };
@@ -29,7 +29,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
         Some(StateError::Malformed { file, diagnostics }) => {
             let first = diagnostics.first().map_or("", |problem| problem.message.as_str());
             ErrorReport {
-                message: format!("{file} is malformed: {first}"),
+                message: format!("`{file}` is malformed: {first}"),
                 hint: Some(
                     "fix or remove the file; csk never treats a malformed file as empty".to_owned(),
                 ),
@@ -42,12 +42,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     }
 }
 
-/// Returns true if an install cannot use csk's own files.
+/// Returns true if an install could not use csk's home.
 fn is_home_error(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(RunError::Home(_)))
 }
 
-/// Returns the advice of a library.
+/// Returns the hint for an error of a library.
 fn hint(error: &anyhow::Error) -> Option<String> {
     if let Some(error) = error.downcast_ref::<SourceError>() {
         return error.hint();
@@ -63,7 +63,7 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// Returns why the lock was not taken, also where an install tried.
+/// Returns why the process lock was not acquired, including by an install.
 fn lock_error(error: &anyhow::Error) -> Option<&LockError> {
     match error.downcast_ref::<RunError>() {
         Some(RunError::Lock(error)) => Some(error),

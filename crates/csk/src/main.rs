@@ -1,4 +1,4 @@
-//! `csk`: installs agent skills from git into projects.
+//! `csk`: a package manager for Agent Skills.
 
 mod cli;
 mod commands;

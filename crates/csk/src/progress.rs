@@ -1,15 +1,15 @@
-//! Shows what csk's library is at.
+//! Shows the progress of csk's library on the terminal.
 
 use csk_core::{Running, Work};
 
-/// The lines of what is running.
+/// The progress display of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Progress(term::Progress);
 
 struct Line(term::Running);
 
 impl Progress {
-    /// Returns one that shows nothing.
+    /// Returns a display that shows nothing.
     pub(crate) fn quiet() -> Self {
         Self(term::Progress::quiet())
     }
@@ -23,7 +23,7 @@ impl csk_core::Progress for Progress {
                 self.0.begin(&what, &detail)
             }
             Work::Fetch { source } => self.0.begin(&format!("fetching {source}"), ""),
-            Work::Ask { source } => self.0.begin(&format!("asking the origin of {source}"), ""),
+            Work::Ask { source } => self.0.begin(&format!("querying the remote of {source}"), ""),
             Work::Project { alias } => self.0.begin(&format!("installing into {alias}"), ""),
         };
         Box::new(Line(line))
@@ -31,7 +31,7 @@ impl csk_core::Progress for Progress {
 }
 
 impl Running for Line {
-    fn note(&self, words: &str) {
-        self.0.note(words);
+    fn note(&self, text: &str) {
+        self.0.note(text);
     }
 }

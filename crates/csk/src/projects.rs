@@ -1,4 +1,4 @@
-//! From the words of the command line to the projects they mean.
+//! Resolves command-line targets to projects and reads their Skillfiles.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -16,95 +16,86 @@ use term::Failure;
 use crate::commands::global;
 use crate::context::Context;
 
-/// Which projects a command is about.
+/// The flags that select projects.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Selection {
-    /// A project: its alias, or a path in it [default: the project here, else all configured ones]
+    /// Project alias, or a path inside a project [default: the enclosing project, else all configured projects]
     #[arg(value_name = "TARGET", add = term::names(crate::completion::projects))]
     pub(crate) target: Option<String>,
-    /// All configured projects
+    /// Select all configured projects
     #[arg(long, conflicts_with = "target")]
     pub(crate) all: bool,
-    /// The global scope
+    /// Select the global scope instead of a project
     #[arg(long, conflicts_with_all = ["target", "all"])]
     pub(crate) global: bool,
 }
 
-/// The projects that were meant.
+/// The selected projects.
 #[derive(Debug, Default)]
-pub(crate) struct Selected {
+pub(crate) struct SelectedProjects {
     pub(crate) targets: Vec<Target>,
-    /// Whether a project could not be read; the others go on.
+    /// Whether a project could not be read. The others are still processed.
     pub(crate) failed: bool,
-    /// Projects that have no Skillfile.json, which was told.
+    /// Projects without a Skillfile.json, by alias. A message about each was printed.
     pub(crate) skipped: Vec<(String, AbsPath)>,
-    /// What cannot be read, by project.
-    pub(crate) unreadable: Vec<Unreadable>,
+    /// Projects whose files cannot be read.
+    pub(crate) unreadable: Vec<UnreadableProject>,
 }
 
 /// A project whose files cannot be read.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
+pub(crate) struct UnreadableProject {
     pub(crate) alias: String,
     pub(crate) root: AbsPath,
     pub(crate) problems: Vec<Diagnostic>,
 }
 
-/// A project before its Skillfile is read.
+/// Where a project is, before its Skillfile is read.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// The alias in the config; none for a path.
+pub(crate) struct ProjectLocation {
+    /// The alias in the config; `None` for a project that is not configured.
     pub(crate) alias: Option<Identifier>,
     pub(crate) root: AbsPath,
     pub(crate) agents: Vec<String>,
 }
 
-/// A Skillfile that was looked for.
-pub(crate) enum Read {
-    /// It can be used; the problems are warnings.
-    Good {
-        file: Skillfile,
-        lock: Option<Lockfile>,
-        text: String,
-        warnings: Vec<Diagnostic>,
-    },
+/// The result of reading a Skillfile and its lockfile.
+pub(crate) enum SkillfileState {
+    Valid { file: Skillfile, lock: Option<Lockfile>, text: String, warnings: Vec<Diagnostic> },
     Missing,
-    Bad {
-        text: String,
-        problems: Vec<Diagnostic>,
-    },
+    Invalid { text: String, problems: Vec<Diagnostic> },
 }
 
-impl Read {
-    /// Returns what the file calls the project.
+impl SkillfileState {
+    /// Returns the project alias that the Skillfile declares.
     fn project_alias(&self) -> Option<&Identifier> {
         match self {
-            Self::Good { file, .. } => file.project_alias.as_ref(),
-            Self::Missing | Self::Bad { .. } => None,
+            Self::Valid { file, .. } => file.project_alias.as_ref(),
+            Self::Missing | Self::Invalid { .. } => None,
         }
     }
 }
 
-impl Unreadable {
-    /// Returns what is wrong, on one line.
-    pub(crate) fn words(&self) -> String {
-        let problem = self.problems.first().map(located).unwrap_or_default();
+impl UnreadableProject {
+    /// Returns the first problem on one line.
+    pub(crate) fn message(&self) -> String {
+        let problem = self.problems.first().map(located_message).unwrap_or_default();
         format!("{}: {problem}", self.alias)
     }
 }
 
-/// Returns a problem with its place, on one line.
-pub(crate) fn located(problem: &Diagnostic) -> String {
-    let place = problem.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
-    format!("{}{}: {}", problem.file, place.unwrap_or_default(), problem.message)
+/// Returns a problem as `file:line:column: message`.
+pub(crate) fn located_message(problem: &Diagnostic) -> String {
+    let position = problem.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
+    format!("{}{}: {}", problem.file, position.unwrap_or_default(), problem.message)
 }
 
-/// Finds the projects and reads their Skillfiles. There must be one: to do nothing is no success.
+/// Finds the projects and reads their Skillfiles. Selecting no project is an error.
 pub(crate) fn select(
     context: &mut Context,
     config: &Config,
     selection: &Selection,
-) -> anyhow::Result<Selected> {
+) -> anyhow::Result<SelectedProjects> {
     let selected = select_any(context, config, selection)?;
     if !selected.targets.is_empty() || selected.failed || !selected.skipped.is_empty() {
         return Ok(selected);
@@ -112,75 +103,80 @@ pub(crate) fn select(
     let no_project = if selection.all {
         "no project is configured".to_owned()
     } else {
-        format!("there is no {SKILLFILE} in or above {}, and no project is configured", context.cwd)
+        format!("no {SKILLFILE} in or above `{}`, and no project is configured", context.cwd)
     };
     Err(Failure::usage(no_project)
-        .with_hint("`csk init` makes one here; `csk project add ALIAS PATH` names one elsewhere")
+        .with_hint("run `csk init` here, or `csk project add ALIAS PATH` for a project elsewhere")
         .into())
 }
 
-/// As [`select`]; there may be none.
+/// Same as [`select`], but selecting no project is not an error.
 pub(crate) fn select_any(
     context: &mut Context,
     config: &Config,
     selection: &Selection,
-) -> anyhow::Result<Selected> {
+) -> anyhow::Result<SelectedProjects> {
     if selection.global {
         return global::selected(context, config);
     }
-    let places = places(context, config, selection)?;
-    let global = clean(&context.home.join("global"));
-    if places.iter().any(|place| clean(&place.root) == global) {
-        return Err(Failure::usage(format!("{global} is the global scope, not a project"))
-            .with_hint("use `csk global`")
+    let locations = locate_projects(context, config, selection)?;
+    let global = canonical(&context.home.join("global"));
+    if locations.iter().any(|location| canonical(&location.root) == global) {
+        return Err(Failure::usage(format!("`{global}` is the global scope, not a project"))
+            .with_hint("run `csk global` instead")
             .into());
     }
-    let is_one = places.len() == 1 && !selection.all;
-    let mut selected = Selected::default();
-    // Two aliases of one folder are one project.
+    let is_one = locations.len() == 1 && !selection.all;
+    let mut selected = SelectedProjects::default();
+    // Two aliases of the same folder are one project.
     let mut seen = BTreeSet::new();
-    for place in places.into_iter().filter(|place| seen.insert(clean(&place.root))) {
-        let read = read_skillfile(&place.root, config);
-        let name = match &place.alias {
-            None => place.root.to_string(),
-            Some(_) => named(&place, read.project_alias(), config).checkout_alias,
+    for location in locations.into_iter().filter(|location| seen.insert(canonical(&location.root)))
+    {
+        let read = read_skillfile(&location.root, config);
+        let name = match &location.alias {
+            None => location.root.to_string(),
+            Some(_) => checkout_of(&location, read.project_alias(), config).checkout_alias,
         };
         match read {
-            Read::Good { file, lock, text, warnings } => {
+            SkillfileState::Valid { file, lock, text, warnings } => {
                 context.ui.problems(&text, &warnings)?;
-                warn_of_enforced(context, config, &name, &place, &file)?;
-                selected.targets.push(Target { lock, ..target(&place, file, config) });
+                warn_about_enforced_keys(context, config, &name, &location, &file)?;
+                selected.targets.push(Target { lock, ..target(&location, file, config) });
             }
-            Read::Missing => {
+            SkillfileState::Missing => {
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
-                selected.skipped.push((name, place.root));
+                selected.skipped.push((name, location.root));
             }
-            Read::Bad { text, problems } if is_one => {
+            SkillfileState::Invalid { text, problems } if is_one => {
                 return Err(Failure::malformed(text, problems).into());
             }
-            Read::Bad { text, problems } => {
+            SkillfileState::Invalid { text, problems } => {
                 selected.failed = true;
                 context.ui.problems(&text, &problems)?;
                 let file = problems.first().map_or(SKILLFILE, |problem| {
                     if problem.file.ends_with(LOCKFILE) { LOCKFILE } else { SKILLFILE }
                 });
-                context.ui.error(&format!("{name}: {file} cannot be used\n"))?;
-                selected.unreadable.push(Unreadable { alias: name, root: place.root, problems });
+                context.ui.error(&format!("{name}: {file} is invalid\n"))?;
+                selected.unreadable.push(UnreadableProject {
+                    alias: name,
+                    root: location.root,
+                    problems,
+                });
             }
         }
     }
     Ok(selected)
 }
 
-/// Warns of what a project sets to no effect, since the system's config enforces it.
-fn warn_of_enforced(
+/// Warns about keys that a project sets without effect because the system config enforces them.
+fn warn_about_enforced_keys(
     context: &mut Context,
     config: &Config,
     name: &str,
-    place: &Place,
+    location: &ProjectLocation,
     file: &Skillfile,
 ) -> anyhow::Result<()> {
-    let own = [&file.agents, &place.agents].into_iter().find(|ids| !ids.is_empty());
+    let own = [&file.agents, &location.agents].into_iter().find(|ids| !ids.is_empty());
     let other_agents = own.is_some_and(|own| *own != config.default_agents);
     let other_locale = file.locale.is_some() && file.locale != config.preferred_locale;
     for (key, lock, is_other) in
@@ -188,110 +184,114 @@ fn warn_of_enforced(
     {
         if is_other && config.is_locked(lock) {
             context.ui.error(&format!(
-                "warning: {name}: `{key}` is ignored: the system's config locks `{lock}`\n"
+                "warning: {name}: `{key}` is ignored: the system config enforces `{lock}`\n"
             ))?;
         }
     }
     Ok(())
 }
 
-/// Finds the projects.
-pub(crate) fn places(
+/// Finds the selected projects.
+pub(crate) fn locate_projects(
     context: &Context,
     config: &Config,
     selection: &Selection,
-) -> anyhow::Result<Vec<Place>> {
-    let configured = || -> Vec<Place> {
-        let place = |(alias, entry): (&Identifier, &csk_core::ProjectEntry)| Place {
+) -> anyhow::Result<Vec<ProjectLocation>> {
+    let configured = || -> Vec<ProjectLocation> {
+        let location = |(alias, entry): (&Identifier, &csk_core::ProjectEntry)| ProjectLocation {
             alias: Some(alias.clone()),
             root: entry.path.clone(),
             agents: entry.agents.clone(),
         };
-        config.projects.iter().map(place).collect()
+        config.projects.iter().map(location).collect()
     };
     let Some(target) = &selection.target else {
         let here = find_root(&context.cwd).filter(|_| !selection.all);
-        return Ok(here.map_or_else(configured, |root| vec![at(config, root)]));
+        return Ok(here.map_or_else(configured, |root| vec![location_of(config, root)]));
     };
-    if let Some(place) = configured()
+    if let Some(location) = configured()
         .into_iter()
-        .find(|place| place.alias.as_ref().is_some_and(|alias| alias.as_str() == target))
+        .find(|location| location.alias.as_ref().is_some_and(|alias| alias.as_str() == target))
     {
-        return Ok(vec![place]);
+        return Ok(vec![location]);
     }
-    if let Some(place) = by_name(config, target, configured())? {
-        return Ok(vec![place]);
+    if let Some(location) = by_name(config, target, configured())? {
+        return Ok(vec![location]);
     }
-    let path = clean(&context.cwd.join(target));
+    let path = canonical(&context.cwd.join(target));
     if path.as_path().is_dir() {
         return match find_root(&path) {
-            Some(root) => Ok(vec![at(config, root)]),
-            None => Err(Failure::usage(format!("{SKILLFILE} not found in or above {path}"))
-                .with_hint("run `csk project add ALIAS PATH` to make one")
+            Some(root) => Ok(vec![location_of(config, root)]),
+            None => Err(Failure::usage(format!("{SKILLFILE} not found in or above `{path}`"))
+                .with_hint("run `csk init` there, or `csk project add ALIAS PATH`")
                 .into()),
         };
     }
-    let failure =
-        Failure::usage(format!("there is no project `{target}`, and no folder of that name"));
+    let failure = Failure::usage(format!("no project or folder named `{target}`"));
     match nearest(target, config.projects.keys().map(Identifier::as_str)) {
         Some(near) => Err(failure.with_hint(format!("did you mean `{near}`?")).into()),
-        None => Err(failure.with_hint("`csk list` shows the configured projects").into()),
+        None => Err(failure.with_hint("run `csk list` to see the configured projects").into()),
     }
 }
 
-/// Finds a configured project by the name that csk prints for it: that of its working copy, else that of the project, if it has one working copy.
-fn by_name(config: &Config, target: &str, places: Vec<Place>) -> anyhow::Result<Option<Place>> {
+/// Finds a configured project by the name that csk prints: the checkout alias, or the project alias if the project has
+/// only one checkout.
+fn by_name(
+    config: &Config,
+    target: &str,
+    locations: Vec<ProjectLocation>,
+) -> anyhow::Result<Option<ProjectLocation>> {
     let mut of_project = Vec::new();
-    for place in places {
-        let read = read_skillfile(&place.root, config);
-        let found = named(&place, read.project_alias(), config);
+    for location in locations {
+        let read = read_skillfile(&location.root, config);
+        let found = checkout_of(&location, read.project_alias(), config);
         if found.checkout_alias == target {
-            return Ok(Some(place));
+            return Ok(Some(location));
         }
         if found.project_alias == target {
-            of_project.push((place, found.checkout_alias));
+            of_project.push((location, found.checkout_alias));
         }
     }
     if of_project.len() > 1 {
         let names: Vec<String> = of_project.into_iter().map(|(_, name)| name).collect();
-        let what = format!("the project `{target}` has {} working copies", names.len());
+        let what = format!("project `{target}` has {} checkouts", names.len());
         return Err(Failure::usage(what)
-            .with_hint(format!("name one: {}", names.join(", ")))
+            .with_hint(format!("use one of: {}", names.join(", ")))
             .into());
     }
-    Ok(of_project.pop().map(|(place, _)| place))
+    Ok(of_project.pop().map(|(location, _)| location))
 }
 
-/// Returns the place of a project that was named by a path; its entry in the config counts if it has one.
-pub(crate) fn at(config: &Config, root: AbsPath) -> Place {
+/// Returns the location of the project at `root`, with the alias and agents of its config entry if it has one.
+pub(crate) fn location_of(config: &Config, root: AbsPath) -> ProjectLocation {
     let real = |path: &AbsPath| {
         fs::canonicalize(path.as_path()).unwrap_or_else(|_| path.as_path().to_owned())
     };
     let wanted = real(&root);
     match config.projects.iter().find(|(_, entry)| real(&entry.path) == wanted) {
         Some((alias, entry)) => {
-            Place { alias: Some(alias.clone()), root, agents: entry.agents.clone() }
+            ProjectLocation { alias: Some(alias.clone()), root, agents: entry.agents.clone() }
         }
-        None => Place { alias: None, root, agents: Vec::new() },
+        None => ProjectLocation { alias: None, root, agents: Vec::new() },
     }
 }
 
-/// Returns a path without `.` and `..`.
-pub(crate) fn clean(path: &AbsPath) -> AbsPath {
+/// Returns the path with `.`, `..` and symlinks resolved, or unchanged if it does not exist.
+pub(crate) fn canonical(path: &AbsPath) -> AbsPath {
     let real = fs::canonicalize(path.as_path()).ok().and_then(|path| AbsPath::new(path).ok());
     real.unwrap_or_else(|| path.clone())
 }
 
-pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Read {
+pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> SkillfileState {
     let path = root.join(SKILLFILE);
     let text = match read_text(&path) {
         Ok(Some(text)) => text,
-        Ok(None) => return Read::Missing,
+        Ok(None) => return SkillfileState::Missing,
         Err(error) => return unreadable(&path, &error.to_string()),
     };
     let (file, warnings) = match Skillfile::parse(path.as_str(), &text, &config.agents) {
         (Some(file), warnings) => (file, warnings),
-        (None, problems) => return Read::Bad { text, problems },
+        (None, problems) => return SkillfileState::Invalid { text, problems },
     };
     let path = root.join(LOCKFILE);
     let lock = match read_text(&path) {
@@ -299,36 +299,40 @@ pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Read {
         Err(error) => return unreadable(&path, &error.to_string()),
         Ok(Some(text)) => match Lockfile::parse(path.as_str(), &text) {
             (Some(lock), _) => Some(lock),
-            (None, problems) => return Read::Bad { text, problems },
+            (None, problems) => return SkillfileState::Invalid { text, problems },
         },
     };
-    Read::Good { file, lock, text, warnings }
+    SkillfileState::Valid { file, lock, text, warnings }
 }
 
-fn unreadable(path: &AbsPath, why: &str) -> Read {
+fn unreadable(path: &AbsPath, reason: &str) -> SkillfileState {
     let problem =
-        Diagnostic::of_file(Code::Unreadable, Strictness::Strict, path.as_str(), why.to_owned());
-    Read::Bad { text: String::new(), problems: problem.into_iter().collect() }
+        Diagnostic::of_file(Code::Unreadable, Strictness::Strict, path.as_str(), reason.to_owned());
+    SkillfileState::Invalid { text: String::new(), problems: problem.into_iter().collect() }
 }
 
-/// Names the working copy of a project: by its Skillfile, the config and its branch.
-pub(crate) fn named(place: &Place, declared: Option<&Identifier>, config: &Config) -> Checkout {
-    let entry = place.alias.as_ref().and_then(|alias| config.projects.get(alias));
-    checkout(&place.root, declared, entry, config.worktree_alias_pattern.as_deref())
+/// Returns the checkout of a project, with aliases from its Skillfile, the config and its branch.
+pub(crate) fn checkout_of(
+    location: &ProjectLocation,
+    declared: Option<&Identifier>,
+    config: &Config,
+) -> Checkout {
+    let entry = location.alias.as_ref().and_then(|alias| config.projects.get(alias));
+    checkout(&location.root, declared, entry, config.worktree_alias_pattern.as_deref())
 }
 
-pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
-    let alias = named(place, file.project_alias.as_ref(), config).checkout_alias;
-    // What is locked for everybody, or said in the environment, is not the project's to choose.
-    let own = [&file.agents, &place.agents];
+pub(crate) fn target(location: &ProjectLocation, file: Skillfile, config: &Config) -> Target {
+    let alias = checkout_of(location, file.project_alias.as_ref(), config).checkout_alias;
+    // Values from the environment or enforced by the system config override those of the project.
+    let own = [&file.agents, &location.agents];
     let own = own.into_iter().filter(|_| !config.is_before_projects("default_agents"));
     let ids = own.chain([&config.default_agents]).find(|ids| !ids.is_empty());
     let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
     Target {
         alias,
         scope: Scope::Project,
-        adapter_base: place.root.clone(),
-        root: place.root.clone(),
+        adapter_base: location.root.clone(),
+        root: location.root.clone(),
         agents,
         adapter_mode: config.adapter_mode,
         order: config.command_order,

@@ -14,19 +14,20 @@ use term::{Failure, HelpText, safe_line};
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Read, Selection, places, read_skillfile};
+use crate::projects::{Selection, SkillfileState, locate_projects, read_skillfile};
 
 const ADD: HelpText = HelpText {
     text: "\
-Purpose: declares a skill in Skillfile.json, or declares it otherwise than before. The rest of the file stays as you wrote \
-it. The repository is cloned if it is missing; the reference must be in it. What the skill brings, needs and says that it \
-may do is shown. Nothing is installed: `csk install` does that.
+Adds a skill to Skillfile.json, or changes how it is declared. The rest of the file is unchanged. csk clones the \
+repository if it is missing and checks that the tag, branch or commit exists. It prints the commands the skill provides, \
+the programs it needs and the capabilities it declares. Run `csk install` afterwards to install the skill.
 
 Reads:  config.json, Skillfile.json, the skill's repository
-Writes: Skillfile.json; skills_root, if the repository is cloned",
+Writes: Skillfile.json; skills_root if the repository is cloned",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage or configuration; there is no Skillfile.json, it is malformed, or the skill cannot be had"),
+        ExitCode::Usage.when("usage or configuration error, Skillfile.json is missing or malformed, or the skill cannot be fetched"),
+        ExitCode::Locked.usual(),
     ],
     examples: &[
         "csk add pdf --git https://example.com/skill-pdf.git --tag v1.2.0",
@@ -37,52 +38,53 @@ Writes: Skillfile.json; skills_root, if the repository is cloned",
 
 const REMOVE: HelpText = HelpText {
     text: "\
-Purpose: takes a skill out of Skillfile.json. The rest of the file stays as you wrote it. `csk install` then removes what is \
-installed of it.
+Removes a skill from Skillfile.json. The rest of the file is unchanged. Run `csk install` afterwards to uninstall the \
+skill.
 
 Reads:  config.json, Skillfile.json
 Writes: Skillfile.json",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage or configuration, or the skill is not declared"),
+        ExitCode::Usage.when("usage or configuration error, or the skill is not declared"),
+        ExitCode::Locked.usual(),
     ],
     examples: &[
         "csk remove pdf",
     ],
 };
 
-/// Declare a skill in Skillfile.json
+/// Add a skill to Skillfile.json
 #[derive(Debug, clap::Args)]
 #[command(after_help = ADD)]
 pub(crate) struct AddArgs {
-    /// What to call the skill
+    /// Name of the skill
     #[arg(add = term::names(crate::completion::repositories))]
     name: String,
     #[command(flatten)]
     pub(crate) skill: SkillFlags,
-    /// A project: its alias, or a path in it [default: the project here]
+    /// Project alias, or a path inside a project [default: the enclosing project]
     #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
 }
 
-/// Where a skill comes from.
+/// The flags that describe the source of a skill.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SkillFlags {
-    /// Where to clone its repository from
+    /// URL to clone the repository from
     #[arg(long, value_name = "URL")]
     git: Option<String>,
-    /// Its repository under skills_root, where the name differs
+    /// Name of the repository under skills_root, if different from NAME
     #[arg(long, value_name = "NAME", add = term::names(crate::completion::repositories))]
     source: Option<String>,
-    /// The folder of the repository that is the skill, where it is not the whole
+    /// Subfolder of the repository that contains the skill, if it is not the whole repository
     #[arg(long, value_name = "FOLDER")]
     path: Option<String>,
     #[command(flatten)]
     reference: ReferenceFlags,
-    /// Show it and change nothing
+    /// Print what would be declared, without changing anything
     #[arg(long)]
     dry_run: bool,
-    /// Use no network: nothing is cloned
+    /// Do not use the network; nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     offline: bool,
 }
@@ -90,25 +92,25 @@ pub(crate) struct SkillFlags {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct ReferenceFlags {
-    /// The tag to use
+    /// Install this tag
     #[arg(long)]
     tag: Option<String>,
-    /// The branch to follow
+    /// Follow this branch
     #[arg(long)]
     branch: Option<String>,
-    /// The commit to use
+    /// Install this commit
     #[arg(long)]
     revision: Option<String>,
 }
 
-/// Take a skill out of Skillfile.json
+/// Remove a skill from Skillfile.json
 #[derive(Debug, clap::Args)]
 #[command(after_help = REMOVE)]
 pub(crate) struct RemoveArgs {
-    /// The skill
+    /// Name of the skill
     #[arg(add = term::names(crate::completion::skills))]
     name: String,
-    /// A project: its alias, or a path in it [default: the project here]
+    /// Project alias, or a path inside a project [default: the enclosing project]
     #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
 }
@@ -117,14 +119,14 @@ pub(crate) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitC
     let config = context.config()?;
     let root = project_root(context, &config, args.project.as_deref())?;
     if !work_tree(&root)? {
-        return Err(Failure::usage(format!("{root} is not inside a git repository"))
-            .with_hint("run `git init` there; what csk writes must be ignored by git")
+        return Err(Failure::usage(format!("`{root}` is not inside a git repository"))
+            .with_hint("run `git init` there first; git has to ignore the files that csk installs")
             .into());
     }
     add_to(context, &config, &root, &args.name, &args.skill)
 }
 
-/// Declares a skill in the Skillfile at `root`.
+/// Adds a skill to the Skillfile at `root`.
 pub(crate) fn add_to(
     context: &mut Context,
     config: &Config,
@@ -133,9 +135,8 @@ pub(crate) fn add_to(
     flags: &SkillFlags,
 ) -> anyhow::Result<ExitCode> {
     let path = root.join(SKILLFILE);
-    let declaration = declaration(name, flags, &good_file(root, config)?.1)?;
-    // Before anything is cloned: what would be made must be a Skillfile. A reference that no git knows is
-    // refused here, with its place.
+    let declaration = declaration(name, flags, &read_valid_skillfile(root, config)?.1)?;
+    // Validate the edited Skillfile before cloning anything. This rejects malformed references, with their position.
     edited(root, config, &declaration)?;
     let environment = context.environment(config);
     if let Some(url) = &declaration.git {
@@ -144,15 +145,15 @@ pub(crate) fn add_to(
     let found = inspect(&environment, &declaration, network(flags.offline), &context.progress())
         .with_context(|| declaration.name.to_string())?;
     if !flags.dry_run {
-        // Somebody may have changed the file meanwhile.
+        // The file may have changed while the repository was cloned.
         let _lock = context.lock()?;
         let new = edited(root, config, &declaration)?;
         write_file(&path, new.as_bytes())?;
     }
-    let word = if flags.dry_run { "would be declared (dry-run)" } else { "declared" };
+    let result = if flags.dry_run { "would be added (dry-run)" } else { "added" };
     let reference = &declaration.reference;
     context.ui.done(&format!(
-        "{} {} {} {} {word}\n",
+        "{} {} {} {} {result}\n",
         declaration.name,
         reference.kind.as_str(),
         safe_line(&reference.name),
@@ -166,19 +167,19 @@ pub(crate) fn add_to(
     }
     if !flags.dry_run && root.join(LOCKFILE).as_path().exists() {
         let name = &declaration.name;
-        context.ui.error(&format!(
-            "note: {LOCKFILE} does not have `{name}` yet; `csk install` adds it\n"
-        ))?;
+        context
+            .ui
+            .error(&format!("note: `{name}` is not in {LOCKFILE} yet; `csk install` adds it\n"))?;
     }
     Ok(ExitCode::Done)
 }
 
-/// Returns the Skillfile at `root` with the declaration in it.
+/// Returns the text of the Skillfile at `root` with the declaration added.
 fn edited(root: &AbsPath, config: &Config, declaration: &Declaration) -> anyhow::Result<String> {
     let path = root.join(SKILLFILE);
-    let (text, _) = good_file(root, config)?;
+    let (text, _) = read_valid_skillfile(root, config)?;
     let new = set_skill(&text, declaration)
-        .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+        .ok_or_else(|| Failure::usage(format!("cannot edit `{path}`")))?;
     match Skillfile::parse(path.as_str(), &new, &config.agents) {
         (Some(_), _) => Ok(new),
         (None, problems) => Err(Failure::malformed(new, problems).into()),
@@ -191,7 +192,7 @@ pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
     remove_from(context, &config, &root, &args.name)
 }
 
-/// Takes a skill out of the Skillfile at `root`.
+/// Removes a skill from the Skillfile at `root`.
 pub(crate) fn remove_from(
     context: &mut Context,
     config: &Config,
@@ -199,21 +200,23 @@ pub(crate) fn remove_from(
     name: &str,
 ) -> anyhow::Result<ExitCode> {
     let _lock = context.lock()?;
-    let (text, file) = good_file(root, config)?;
+    let (text, file) = read_valid_skillfile(root, config)?;
     let known = file.skills.iter().map(|skill| &skill.name);
     let Some(name) = known.clone().find(|known| known.as_str() == name) else {
-        let failure = Failure::usage(format!("the skill `{name}` is not declared"));
+        let failure = Failure::usage(format!("skill `{name}` is not declared in {SKILLFILE}"));
         return Err(match nearest(name, known.map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-            None => failure.with_hint("`csk status` shows what is declared"),
+            None => failure.with_hint("run `csk status` to see the declared skills"),
         }
         .into());
     };
     let path = root.join(SKILLFILE);
-    let new = remove_skill(&text, name)
-        .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+    let new =
+        remove_skill(&text, name).ok_or_else(|| Failure::usage(format!("cannot edit `{path}`")))?;
     write_file(&path, new.as_bytes())?;
-    context.ui.done(&format!("{name} is not declared any more; the next install removes it\n"))?;
+    context
+        .ui
+        .done(&format!("{name} removed from {SKILLFILE}; run `csk install` to uninstall it\n"))?;
     Ok(ExitCode::Done)
 }
 
@@ -224,68 +227,73 @@ pub(crate) fn project_root(
 ) -> anyhow::Result<AbsPath> {
     let Some(target) = target else {
         return Ok(find_root(&context.cwd).ok_or_else(|| {
-            Failure::usage(format!("{SKILLFILE} not found in or above {}", context.cwd))
-                .with_hint("run `csk init` to make one")
+            Failure::usage(format!("{SKILLFILE} not found in or above `{}`", context.cwd))
+                .with_hint("run `csk init` to create one")
         })?);
     };
     let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
-    let place = places(context, config, &selection)?.pop();
-    let missing = || Failure::usage(format!("there is no project `{target}`"));
-    Ok(place.ok_or_else(missing)?.root)
+    let location = locate_projects(context, config, &selection)?.pop();
+    let missing = || Failure::usage(format!("no project named `{target}`"));
+    Ok(location.ok_or_else(missing)?.root)
 }
 
-/// Reads a Skillfile that must be good, with its text.
-pub(crate) fn good_file(root: &AbsPath, config: &Config) -> anyhow::Result<(String, Skillfile)> {
+/// Reads a Skillfile that must be valid; returns its text as well.
+pub(crate) fn read_valid_skillfile(
+    root: &AbsPath,
+    config: &Config,
+) -> anyhow::Result<(String, Skillfile)> {
     let path = root.join(SKILLFILE);
     match read_skillfile(root, config) {
-        Read::Good { file, .. } => {
+        SkillfileState::Valid { file, .. } => {
             let text = read_text(&path)?;
             Ok((text.unwrap_or_default(), file))
         }
-        Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
-            .with_hint("run `csk init` to make one")
+        SkillfileState::Missing => Err(Failure::usage(format!("`{path}` does not exist"))
+            .with_hint("run `csk init` to create one")
             .into()),
-        Read::Bad { text, problems } => Err(Failure::malformed(text, problems).into()),
+        SkillfileState::Invalid { text, problems } => {
+            Err(Failure::malformed(text, problems).into())
+        }
     }
 }
 
-/// Reads the flags. What they leave open of a skill that is declared already stays.
+/// Builds a declaration from the flags. Values they do not set are kept from the existing declaration.
 fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> anyhow::Result<Declaration> {
-    let before = file.skills.iter().find(|skill| skill.name.as_str() == name);
+    let existing = file.skills.iter().find(|skill| skill.name.as_str() == name);
     let identifier = |text: &str| {
         Identifier::new(text)
-            .map_err(|error| Failure::usage(format!("`{text}` is not a name: {error}")))
+            .map_err(|error| Failure::usage(format!("invalid name `{text}`: {error}")))
     };
     let name = identifier(name)?;
-    let given = &flags.reference;
+    let references = &flags.reference;
     let reference = [
-        (RefKind::Tag, &given.tag),
-        (RefKind::Branch, &given.branch),
-        (RefKind::Revision, &given.revision),
+        (RefKind::Tag, &references.tag),
+        (RefKind::Branch, &references.branch),
+        (RefKind::Revision, &references.revision),
     ]
     .into_iter()
     .find_map(|(kind, name)| Some(Reference { kind, name: name.clone()? }));
     Ok(Declaration {
-        source: match (&flags.source, before) {
+        source: match (&flags.source, existing) {
             (Some(source), _) => identifier(source)?,
-            (None, Some(before)) => before.source.clone(),
+            (None, Some(existing)) => existing.source.clone(),
             (None, None) => name.clone(),
         },
-        path: match (&flags.path, before) {
+        path: match (&flags.path, existing) {
             (Some(path), _) => Some(
                 RelPath::new(path.trim_end_matches('/'))
-                    .map_err(|error| Failure::usage(format!("--path {path}: {error}")))?,
+                    .map_err(|error| Failure::usage(format!("invalid --path `{path}`: {error}")))?,
             ),
-            (None, before) => before.and_then(|before| before.path.clone()),
+            (None, existing) => existing.and_then(|existing| existing.path.clone()),
         },
-        git: flags.git.clone().or_else(|| before.and_then(|before| before.git.clone())),
+        git: flags.git.clone().or_else(|| existing.and_then(|existing| existing.git.clone())),
         reference: reference
-            .ok_or_else(|| Failure::usage("a tag, branch or revision is missing"))?,
+            .ok_or_else(|| Failure::usage("one of --tag, --branch and --revision is required"))?,
         name,
     })
 }
 
-/// Returns what a skill brings, needs and says that it may do.
+/// Returns the commands, required programs and capabilities of a skill, one line each.
 fn describe(found: &Inspection) -> Vec<String> {
     let mut lines = Vec::new();
     let names = |manifest: &Manifest, is_script: fn(&CommandKind) -> bool| -> Vec<String> {
@@ -297,21 +305,21 @@ fn describe(found: &Inspection) -> Vec<String> {
         shown.collect()
     };
     if let Some(manifest) = &found.manifest {
-        let brings = names(manifest, |kind| matches!(kind, CommandKind::Script { .. }));
-        if !brings.is_empty() {
-            lines.push(format!("brings the commands {}", brings.join(", ")));
+        let provided = names(manifest, |kind| matches!(kind, CommandKind::Script { .. }));
+        if !provided.is_empty() {
+            lines.push(format!("provides commands: {}", provided.join(", ")));
         }
-        let needs = names(manifest, |kind| matches!(kind, CommandKind::System { .. }));
-        if !needs.is_empty() {
-            lines.push(format!("needs the programs {}", needs.join(", ")));
+        let required = names(manifest, |kind| matches!(kind, CommandKind::System { .. }));
+        if !required.is_empty() {
+            lines.push(format!("requires programs: {}", required.join(", ")));
         }
     }
     for missing in &found.missing {
         let hint = missing.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
-        lines.push(format!("{} is not on PATH{hint}", missing.program));
+        lines.push(format!("`{}` is not on PATH{hint}", missing.program));
     }
     match found.manifest.as_ref().and_then(|manifest| manifest.capabilities.as_ref()) {
-        None => lines.push("declares no capabilities: unknown, may do anything".to_owned()),
+        None => lines.push("capabilities: not declared".to_owned()),
         Some(capabilities) => lines.extend(capability_lines(capabilities)),
     }
     lines
@@ -320,7 +328,7 @@ fn describe(found: &Inspection) -> Vec<String> {
 fn capability_lines(capabilities: &DeclaredCapabilities) -> Vec<String> {
     let value = capabilities.to_json();
     let shown = |key: &str| match &value[key] {
-        serde_json::Value::Null => "unknown".to_owned(),
+        serde_json::Value::Null => "not declared".to_owned(),
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Array(items) => {
             let items: Vec<&str> = items.iter().filter_map(serde_json::Value::as_str).collect();

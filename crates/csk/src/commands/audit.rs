@@ -1,4 +1,4 @@
-//! `csk audit`: what skills can do, found by reading them, before they are installed.
+//! `csk audit`: static analysis of skills, before or after they are installed.
 
 mod find;
 mod inspect;
@@ -15,42 +15,42 @@ use skill_audit::{RULES, Rule};
 use skill_state::audit::AuditPolicy;
 use term::{Failure, HelpText};
 
-use inspect::{Inspected, fails, inspect};
+use inspect::{InspectedSkill, fails, inspect};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: reads skills and says what they can do and what is bad about them. Nothing of a skill is
-run, nothing is sent anywhere. Prose, code blocks, scripts, frontmatter, comments and encoded text
-are read; secrets are followed to where they go.
+Analyzes skills without running them and without sending anything anywhere. It reports what each
+skill can do and what looks malicious. It reads prose, code blocks, scripts, frontmatter, comments
+and encoded text, and traces where secrets go.
 
 Verdicts:
-  PASS          nothing was found
-  NOTE          capabilities that are worth knowing
-  REVIEW        somebody should look at it
-  UNANALYZABLE  it holds what cannot be looked into: programs, archives, packed code
-  BLOCK         it is not to be installed
-What you revoked is shown as REVOKED, whatever is found.
+  PASS          no findings
+  NOTE          capabilities worth knowing about
+  REVIEW        needs review
+  UNANALYZABLE  contains files that cannot be inspected: binaries, archives, packed code
+  BLOCK         do not install
+A revoked skill is always shown as REVOKED.
 
 Targets:
-  (none)        the skills of the project here
+  (none)        the skills of the enclosing project
   SKILL         a skill that the project declares
-  DIR           a folder with a SKILL.md, or with such folders in it
-  REPO@REF      a commit of a repository: its name under skills_root, or its path; a tag, branch
-                or commit
-`list` and `verify` are commands: write `./list` for a folder of that name.
+  DIR           a skill folder, or a folder of skill folders
+  REPO@REF      a repository (its name under skills_root, or its path) at a tag, branch or commit
+`list` and `verify` are subcommands; write `./list` to audit a folder of that name.
 
-Reads:  the files of the skills, audit/policy.json in csk's home; config.json and the repositories
-        where a target needs them
-Writes: with --output that file; audit/policy.json with --allow, --revoke and --suppress;
-        audit/verdicts/ in csk's home, with what is found about commits
-Words of the user live in csk's home alone: nothing that a skill ships is read as one.",
+Reads:  the files of the skills; audit/policy.json in csk's home; config.json and the repositories
+        if the target requires them
+Writes: the --output file; audit/policy.json with --allow, --revoke and --suppress;
+        audit/verdicts/ in csk's home (verdicts for commits)
+Your decisions are stored only in csk's home; nothing shipped inside a skill can act as one.",
     exit_codes: &[
-        ExitCode::Done.when("nothing is blocked or revoked; with --strict nothing needs a look either"),
-        ExitCode::Failed.when("a skill is blocked or revoked; with --strict also REVIEW and UNANALYZABLE without a pin"),
-        ExitCode::Usage.when("usage or configuration, or a target that cannot be read"),
+        ExitCode::Done.when("no skill is blocked or revoked; with --strict, none needs review either"),
+        ExitCode::Failed.when("a skill is blocked or revoked; with --strict, also on REVIEW and UNANALYZABLE without a pin"),
+        ExitCode::Usage.when("usage or configuration error, or the target cannot be read"),
+        ExitCode::Locked.usual(),
     ],
     examples: &[
         "csk audit",
@@ -59,40 +59,40 @@ Words of the user live in csk's home alone: nothing that a skill ships is read a
         "csk audit --diff skill-pdf@v1.2.0 skill-pdf@v1.3.0",
         "csk audit --html --output report.html",
         "csk audit --explain DEL-01",
-        "csk audit --allow 3f1c… --reason 'read by us on Monday'",
-        "csk audit --revoke https://example.com/skill.git --reason 'the account was taken over'",
+        "csk audit --allow 3f1c… --reason 'reviewed by the security team'",
+        "csk audit --revoke https://example.com/skill.git --reason 'account compromised'",
         "csk audit ./skills/pdf --suppress 9c02… --reason 'our own installer' --expires 2027-01-01",
     ],
 };
 
-/// Say what skills can do and what is bad about them, by reading them
+/// Analyze skills without running them: what they can do, and what looks malicious
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     command: Option<AuditCommand>,
-    /// What to audit [default: the skills of the project here]
+    /// What to audit [default: the skills of the enclosing project]
     #[arg(value_name = "SKILL|DIR|REPO@REF")]
     target: Option<String>,
-    /// Compare two versions: capabilities gained and lost. With one, the project's installed version is the first
+    /// Compare two versions: capabilities gained and lost. With only A, compare the installed version with A
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
     diff: Vec<String>,
-    /// Say what a rule finds, and why
+    /// Explain a rule: what it detects and why it matters
     #[arg(long, value_name = "RULE", conflicts_with_all = ["target", "diff"])]
     explain: Option<String>,
-    /// Pin a bundle that you looked at
+    /// Pin a bundle that you have reviewed
     #[arg(long, value_name = "DIGEST", requires = "reason", conflicts_with_all = ["target", "diff", "revoke", "suppress"])]
     allow: Option<String>,
-    /// Never install a bundle, or anything from a source
+    /// Never install this bundle, or anything from this source
     #[arg(long, value_name = "DIGEST|SOURCE", requires = "reason", conflicts_with_all = ["target", "diff", "suppress"])]
     revoke: Option<String>,
-    /// Say that one finding of the target is fine
+    /// Suppress one finding of the target
     #[arg(long, value_name = "FINGERPRINT", requires = "reason", requires = "target")]
     suppress: Option<String>,
-    /// Why
+    /// Reason for the decision, stored with it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// When a suppression ends
+    /// Date on which the suppression expires
     #[arg(long, value_name = "DATE", requires = "suppress")]
     expires: Option<String>,
     #[command(flatten)]
@@ -105,7 +105,7 @@ enum AuditCommand {
     Verify(verify::VerifyArgs),
 }
 
-/// How reports are written, and what fails.
+/// The flags for the report format and for what counts as a failure.
 #[derive(Debug, clap::Args)]
 struct ReportArgs {
     /// Write JSON
@@ -114,13 +114,13 @@ struct ReportArgs {
     /// Write SARIF 2.1.0
     #[arg(long, group = "format")]
     sarif: bool,
-    /// Write a page that needs nothing else
+    /// Write a self-contained HTML page
     #[arg(long, group = "format")]
     html: bool,
-    /// Write to a file
+    /// Write the report to a file instead of standard output
     #[arg(long, short, value_name = "FILE", requires = "format")]
     output: Option<String>,
-    /// Fail also where a skill needs review
+    /// Also fail on REVIEW and UNANALYZABLE
     #[arg(long)]
     strict: bool,
 }
@@ -155,13 +155,13 @@ pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> anyhow::Result<E
     Ok(ExitCode::failed_if(inspected.iter().any(|one| fails(&args.report, &policy, one))))
 }
 
-/// Reads what the user said. What is malformed stops everything.
+/// Reads the user's audit decisions. A malformed file is an error, so that no revocation is missed.
 fn load(context: &Context) -> anyhow::Result<AuditPolicy> {
     Ok(AuditPolicy::load(&context.home)?)
 }
 
 fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow::Result<ExitCode> {
-    let (before, after) = match args.diff.as_slice() {
+    let (old, new) = match args.diff.as_slice() {
         [one, other] => (find::bundles(context, Some(one))?, find::bundles(context, Some(other))?),
         [one] => (find::installed(context, one)?, find::bundles(context, Some(one))?),
         _ => {
@@ -170,24 +170,28 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow
             );
         }
     };
-    if before.len() != after.len() {
-        return Err(Failure::usage("the two hold different numbers of skills")
-            .with_hint("name one skill on each side")
+    if old.len() != new.len() {
+        return Err(Failure::usage("the two versions contain different numbers of skills")
+            .with_hint("specify one skill on each side")
             .into());
     }
-    let before = inspect(context, before, policy)?;
-    let mut after = inspect(context, after, policy)?;
-    for (at, one) in after.iter_mut().enumerate() {
-        let same = before.iter().find(|old| old.report().name == one.report().name);
-        if let Some(old) = same.or(before.get(at)) {
-            one.audited.before = Some(old.audited.found.clone());
+    let old = inspect(context, old, policy)?;
+    let mut new = inspect(context, new, policy)?;
+    for (index, one) in new.iter_mut().enumerate() {
+        let same = old.iter().find(|old| old.report().name == one.report().name);
+        if let Some(old) = same.or(old.get(index)) {
+            one.audited.previous = Some(old.audited.found.clone());
         }
     }
-    write(context, &args.report, &after)?;
-    Ok(ExitCode::failed_if(after.iter().any(|one| fails(&args.report, policy, one))))
+    write(context, &args.report, &new)?;
+    Ok(ExitCode::failed_if(new.iter().any(|one| fails(&args.report, policy, one))))
 }
 
-fn write(context: &mut Context, args: &ReportArgs, inspected: &[Inspected]) -> anyhow::Result<()> {
+fn write(
+    context: &mut Context,
+    args: &ReportArgs,
+    inspected: &[InspectedSkill],
+) -> anyhow::Result<()> {
     let text = if args.json {
         let all = inspected.iter().map(|one| AuditedJson::new(&one.audited)).collect();
         let mut text = serde_json::to_string_pretty(&ReportsJson::new(all)).unwrap_or_default();
@@ -213,16 +217,16 @@ fn write(context: &mut Context, args: &ReportArgs, inspected: &[Inspected]) -> a
         Some(file) => {
             let path = context.cwd.join(file);
             skill_fs::write_file(&path, text.as_bytes())?;
-            Ok(context.ui.error(&format!("written to {file}\n"))?)
+            Ok(context.ui.error(&format!("wrote {file}\n"))?)
         }
     }
 }
 
-/// Returns the files of a skill that have findings, as text.
-fn texts(inspected: &Inspected) -> Vec<(String, String)> {
-    let is_named =
+/// Returns path and text of the files of a skill that have findings.
+fn texts(inspected: &InspectedSkill) -> Vec<(String, String)> {
+    let has_finding =
         |path: &str| inspected.report().findings.iter().any(|finding| finding.file == path);
-    let files = inspected.bundle.files.iter().filter(|(path, ..)| is_named(path));
+    let files = inspected.bundle.files.iter().filter(|(path, ..)| has_finding(path));
     files
         .map(|(path, bytes, _)| (path.clone(), String::from_utf8_lossy(bytes).into_owned()))
         .collect()
@@ -230,12 +234,12 @@ fn texts(inspected: &Inspected) -> Vec<(String, String)> {
 
 fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(rule) = Rule::find(name) else {
-        let failure = Failure::usage(format!("there is no rule `{name}`"));
+        let failure = Failure::usage(format!("unknown rule `{name}`"));
         let known = RULES.iter().map(|rule| rule.id.as_str());
         return Err(match nearest(&name.to_uppercase(), known) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
             None => failure.with_hint(format!(
-                "rules are {} to {}",
+                "use a rule ID from {} to {}",
                 RULES[0].id,
                 RULES[RULES.len() - 1].id
             )),

@@ -1,6 +1,6 @@
-//! `csk bootstrap`: makes the first config.
+//! `csk bootstrap`: creates the config file.
 
-#![expect(clippy::disallowed_methods, reason = "looks whether there is a config")]
+#![expect(clippy::disallowed_methods, reason = "checks whether a config exists")]
 
 use std::io::{self, BufRead, IsTerminal};
 
@@ -13,20 +13,18 @@ use crate::commands::shell_init::{Shell, install};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::report;
-use crate::projects::clean;
+use crate::projects::canonical;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: makes the config. On a terminal it asks for what the flags leave open; elsewhere the flags decide and \
-nothing is asked.
+Creates the config file. On a terminal, csk prompts for the values that no flag sets; elsewhere it uses only the flags. \
+An existing config is replaced only after confirmation, or with --force.
 
-Reads:  the answers
-Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names; with --shell-hook install the file that your shell reads \
-at its start. An existing one is replaced only after a \
-        confirmation, or with --force.",
+Reads:  your answers
+Writes: ~/.cocoaskills/config.json (or the file in CSK_CONFIG); with --shell-hook install, your shell's startup file",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("something is missing or malformed, or there is a config already"),
+        ExitCode::Usage.when("a value is missing or invalid, or a config already exists"),
     ],
     examples: &[
         "csk bootstrap",
@@ -35,31 +33,31 @@ at its start. An existing one is replaced only after a \
     ],
 };
 
-/// Make the first config, by questions or by flags
+/// Create the config file, interactively or from flags
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct BootstrapArgs {
-    /// The folder of the skills' repositories
+    /// Folder that holds the git repositories of skills
     #[arg(long, value_name = "DIR")]
     skills_root: Option<String>,
-    /// The locale of projects that choose none
+    /// Default locale for projects that set none
     #[arg(long)]
     locale: Option<String>,
-    /// The agents of projects that choose none
+    /// Default agents for projects that set none
     #[arg(long, value_delimiter = ',', value_name = "AGENT,…")]
     agents: Option<Vec<String>>,
-    /// A project to add
+    /// Project to add; may be repeated
     #[arg(long = "project", value_name = "ALIAS=PATH")]
     projects: Vec<String>,
-    /// What to do about the hook that puts commands of skills on PATH
-    #[arg(long, value_name = "WHAT")]
+    /// Print or install the shell hook that adds skill commands to PATH, or skip it
+    #[arg(long, value_name = "ACTION")]
     shell_hook: Option<Hook>,
     /// Replace an existing config
     #[arg(long)]
     force: bool,
 }
 
-/// What to do about the shell hook. Its words carry no help of their own.
+/// What to do with the shell hook. Doc comments on the variants would show up in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Hook {
     Print,
@@ -68,41 +66,37 @@ enum Hook {
 }
 
 pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::Result<ExitCode> {
-    let asks = io::stdin().is_terminal();
+    let is_interactive = io::stdin().is_terminal();
     let path = context.config_path.clone();
     if std::fs::symlink_metadata(path.as_path()).is_ok() && !args.force {
-        let question = format!("There is a config at {path}. Replace it? [y/N] ");
-        let is_confirmed =
-            asks && matches!(ask(context, &question)?.to_lowercase().as_str(), "y" | "yes");
+        let question = format!("{path} already exists. Replace it? [y/N] ");
+        let is_confirmed = is_interactive
+            && matches!(ask(context, &question)?.to_lowercase().as_str(), "y" | "yes");
         if !is_confirmed {
-            return Err(Failure::usage(format!(
-                "there is a config at {path}, and it was left as it is"
-            ))
-            .with_hint("edit it, or replace it with --force")
-            .into());
+            return Err(Failure::usage(format!("`{path}` already exists; it was not changed"))
+                .with_hint("edit the file, or use --force to replace it")
+                .into());
         }
     }
-    let mut config = Config::new(match (&args.skills_root, asks) {
+    let mut config = Config::new(match (&args.skills_root, is_interactive) {
         (Some(root), _) => folder(context, root)?,
-        (None, true) => ask_until(context, "Folder of the skills' repositories: ", folder)?,
+        (None, true) => ask_until(context, "Folder for skill repositories: ", folder)?,
         (None, false) => {
-            return Err(Failure::usage(
-                "--skills-root is missing, and there is no terminal to ask on",
-            )
-            .with_hint("as in: csk bootstrap --skills-root ~/skills --agents claude_code")
-            .into());
+            return Err(Failure::usage("--skills-root is required when stdin is not a terminal")
+                .with_hint("for example: csk bootstrap --skills-root ~/skills --agents claude_code")
+                .into());
         }
     });
-    let locale = match (&args.locale, asks) {
+    let locale = match (&args.locale, is_interactive) {
         (Some(locale), _) => locale.clone(),
-        (None, true) => ask(context, "Preferred locale (empty for none): ")?,
+        (None, true) => ask(context, "Preferred locale (leave empty for none): ")?,
         (None, false) => String::new(),
     };
     config.preferred_locale = Some(locale).filter(|locale| !locale.is_empty());
-    config.default_agents = match (&args.agents, asks) {
-        (Some(agents), _) => known_agents(agents.iter().map(String::as_str))?,
-        (None, true) => ask_until(context, "Agents, separated by commas: ", |_, answer| {
-            known_agents(answer.split(',').map(str::trim))
+    config.default_agents = match (&args.agents, is_interactive) {
+        (Some(agents), _) => check_agents(agents.iter().map(String::as_str))?,
+        (None, true) => ask_until(context, "Default agents (comma-separated): ", |_, answer| {
+            check_agents(answer.split(',').map(str::trim))
         })?,
         (None, false) => Vec::new(),
     };
@@ -110,19 +104,19 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::
         if let Some((alias, entry)) = project_entry(context, project)?
             && config.projects.insert(alias.clone(), entry).is_some()
         {
-            return Err(Failure::usage(format!("the project `{alias}` is given twice")).into());
+            return Err(Failure::usage(format!("duplicate project alias `{alias}`")).into());
         }
     }
-    while asks && args.projects.is_empty() {
-        let question = "Project as ALIAS=PATH (empty to end): ";
+    while is_interactive && args.projects.is_empty() {
+        let question = "Project as ALIAS=PATH (leave empty to finish): ";
         match ask_until(context, question, project_entry)? {
             Some((alias, entry)) => config.projects.insert(alias, entry),
             None => break,
         };
     }
-    let hook = match (args.shell_hook, asks) {
+    let hook = match (args.shell_hook, is_interactive) {
         (Some(hook), _) => hook,
-        (None, true) => ask_until(context, HOOK_QUESTION, |_, answer| hook_of(answer))?,
+        (None, true) => ask_until(context, HOOK_QUESTION, |_, answer| parse_hook(answer))?,
         (None, false) => Hook::Skip,
     };
     context.save_new(&config)?;
@@ -132,45 +126,48 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::
 }
 
 const HOOK_QUESTION: &str =
-    "Shell hook, which puts commands of skills on PATH: print, install or skip [print]: ";
+    "Shell hook to add skill commands to PATH: print, install or skip [print]: ";
 
-fn hook_of(answer: &str) -> anyhow::Result<Hook> {
+fn parse_hook(answer: &str) -> anyhow::Result<Hook> {
     match answer.to_lowercase().as_str() {
         "" | "p" | "print" => Ok(Hook::Print),
         "i" | "install" => Ok(Hook::Install),
         "s" | "skip" => Ok(Hook::Skip),
-        other => {
-            Err(Failure::usage(format!("`{other}` is none of print, install and skip")).into())
-        }
+        other => Err(Failure::usage(format!(
+            "invalid answer `{other}`: expected print, install or skip"
+        ))
+        .into()),
     }
 }
 
-/// Tells how to have the commands of skills on PATH, or sees to it.
+/// Prints how to set up the shell hook, or installs it.
 fn shell_hook(context: &mut Context, hook: Hook) -> anyhow::Result<()> {
     let shell = context.shell.as_deref().and_then(Shell::of_path);
     match (hook, shell) {
         (Hook::Skip, _) => Ok(()),
         (Hook::Install, Some(shell)) => install(context, shell),
-        (Hook::Install, None) => Err(Failure::usage("SHELL does not name a shell with a hook")
-            .with_hint("run `csk shell-init SHELL --install`; the config is written")
-            .into()),
+        (Hook::Install, None) => Err(Failure::usage(
+            "the config was written, but csk has no hook for the shell in SHELL",
+        )
+        .with_hint("run `csk shell-init SHELL --install`")
+        .into()),
         (Hook::Print, shell) => {
-            let (line, file) = shell.unwrap_or(Shell::Bash).start();
-            let file = file.map_or_else(String::new, |file| format!(" into ~/{file}"));
+            let (line, file) = shell.unwrap_or(Shell::Bash).startup_line();
+            let file = file.map_or_else(String::new, |file| format!(" to ~/{file}"));
             Ok(context.ui.done(&format!(
-                "to have commands of skills on PATH, put this{file}:\n  {line}\n"
+                "to add skill commands to PATH, add this line{file}:\n  {line}\n"
             ))?)
         }
     }
 }
 
-fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<String>> {
+fn check_agents<'a>(ids: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<String>> {
     let agents = Agents::default();
     let ids: Vec<String> = ids.filter(|id| !id.is_empty()).map(str::to_owned).collect();
     match ids.iter().find(|id| agents.find(id).is_none()) {
         None => Ok(ids),
         Some(id) => {
-            let failure = Failure::usage(format!("the agent `{id}` is not known"));
+            let failure = Failure::usage(format!("unknown agent `{id}`"));
             Err(match agents.nearest(id) {
                 Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
                 None => failure,
@@ -180,7 +177,7 @@ fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<St
     }
 }
 
-/// Reads `ALIAS=PATH`; nothing is none.
+/// Parses `ALIAS=PATH`; empty text is `None`.
 fn project_entry(
     context: &Context,
     text: &str,
@@ -190,15 +187,15 @@ fn project_entry(
     }
     let (alias, path) = text
         .split_once('=')
-        .ok_or_else(|| Failure::usage(format!("`{text}` is not ALIAS=PATH")))?;
+        .ok_or_else(|| Failure::usage(format!("invalid project `{text}`: expected ALIAS=PATH")))?;
     let alias = Identifier::new(alias.trim())
-        .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
+        .map_err(|error| Failure::usage(format!("invalid alias `{alias}`: {error}")))?;
     let path = folder(context, path.trim())?;
     if !path.as_path().is_dir() {
-        return Err(Failure::usage(format!("the folder {path} does not exist")).into());
+        return Err(Failure::usage(format!("folder `{path}` does not exist")).into());
     }
     let entry = ProjectEntry {
-        path: clean(&path),
+        path: canonical(&path),
         agents: Vec::new(),
         project_alias: alias.clone(),
         checkout_alias: alias.clone(),
@@ -208,18 +205,22 @@ fn project_entry(
 
 fn folder(context: &Context, text: &str) -> anyhow::Result<AbsPath> {
     match (text.strip_prefix("~/"), &context.user_home) {
-        _ if text.is_empty() => Err(Failure::usage("the folder is missing").into()),
+        _ if text.is_empty() => Err(Failure::usage("a folder is required").into()),
         (_, Some(home)) if text == "~" => Ok(home.clone()),
         (Some(rest), Some(home)) => Ok(home.join(rest)),
         _ => Ok(context.cwd.join(text)),
     }
     .and_then(|path| {
-        let is_other = path.as_path().exists() && !path.as_path().is_dir();
-        if is_other { Err(Failure::usage(format!("{path} is no folder")).into()) } else { Ok(path) }
+        let is_file = path.as_path().exists() && !path.as_path().is_dir();
+        if is_file {
+            Err(Failure::usage(format!("`{path}` is not a folder")).into())
+        } else {
+            Ok(path)
+        }
     })
 }
 
-/// Asks until `read` can make something of the answer.
+/// Prompts until `read` accepts the answer.
 fn ask_until<T>(
     context: &mut Context,
     question: &str,
@@ -238,7 +239,7 @@ fn ask(context: &mut Context, question: &str) -> anyhow::Result<String> {
     context.ui.error(question)?;
     let mut answer = String::new();
     if io::stdin().lock().read_line(&mut answer)? == 0 {
-        return Err(Failure::usage("no answer was given, and nothing was written").into());
+        return Err(Failure::usage("no answer given; nothing was written").into());
     }
     Ok(answer.trim().to_owned())
 }

@@ -1,4 +1,4 @@
-//! `csk cache`: the cache of snapshots.
+//! `csk cache`: shows or clears the snapshot cache.
 
 use std::time::Duration;
 
@@ -11,11 +11,14 @@ use crate::exit_code::ExitCode;
 
 const GROUP: HelpText = HelpText {
     text: "\
-Purpose: csk keeps the files of commits that it has installed, so that they need not be read from git again. All of it \
-may be deleted at any time.",
+Shows or clears the cache of snapshots. csk caches the files of installed commits so that it does not have to read them \
+from git again. You can delete the cache at any time.
+
+Reads:  the cache
+Writes: the cache, with `clean`",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage, or the cache cannot be read"),
+        ExitCode::Usage.when("usage error, or the cache cannot be read or written"),
         ExitCode::Locked.usual(),
     ],
     examples: &["csk cache size", "csk cache clean --older-than 30"],
@@ -23,33 +26,36 @@ may be deleted at any time.",
 
 const DIR: HelpText = HelpText {
     text: "\
-Purpose: prints where the cache is.
+Prints the path of the cache folder.
 
 Reads:  nothing
 Writes: nothing",
-    exit_codes: &[ExitCode::Done.usual()],
-    examples: &["csk cache dir"],
+    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.usual()],
+    examples: &["csk cache dir", "csk cache dir --json"],
 };
 
 const SIZE: HelpText = HelpText {
     text: "\
-Purpose: prints how many snapshots there are, and how many bytes are in them.
+Prints the number of cached snapshots and their total size in bytes.
 
 Reads:  the cache
 Writes: nothing",
-    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.when("the cache cannot be read")],
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage error, or the cache cannot be read"),
+    ],
     examples: &["csk cache size", "csk cache size --json"],
 };
 
 const CLEAN: HelpText = HelpText {
     text: "\
-Purpose: removes snapshots, all or those that were made some days ago. Installed skills are not touched.
+Removes cached snapshots: all of them, or only those older than a number of days. Installed skills are not affected.
 
 Reads:  the cache
 Writes: the cache",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("the cache cannot be written"),
+        ExitCode::Usage.when("usage error, or the cache cannot be written"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -58,7 +64,7 @@ Writes: the cache",
     ],
 };
 
-/// Show or empty the cache of snapshots
+/// Show or clear the snapshot cache
 #[derive(Debug, clap::Args)]
 #[command(after_help = GROUP)]
 pub(crate) struct CacheArgs {
@@ -68,24 +74,24 @@ pub(crate) struct CacheArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum CacheCommand {
-    /// Print where the cache is
+    /// Print the path of the cache
     #[command(after_help = DIR)]
     Dir {
-        /// Write it as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print how large it is
+    /// Print the size of the cache
     #[command(after_help = SIZE)]
     Size {
-        /// Write it as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove snapshots
+    /// Remove cached snapshots
     #[command(after_help = CLEAN)]
     Clean {
-        /// Only those that were made at least so many days ago
+        /// Remove only snapshots that are at least this many days old
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u32>,
     },

@@ -1,4 +1,4 @@
-//! `csk completions`: scripts that complete in shells.
+//! `csk completions`: prints shell completion scripts.
 
 use term::{CompletionShell, HelpText, Ui};
 
@@ -7,11 +7,11 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: prints a script that completes commands, flags, projects and skills in a shell. The script asks csk itself.
+Prints a completion script for a shell. The script calls csk to complete commands, flags, projects and skills.
 
-Reads:  nothing; while it completes, config.json and Skillfile.json
+Reads:  nothing; during completion, config.json and Skillfile.json
 Writes: nothing",
-    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.when("usage")],
+    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.when("usage error")],
     examples: &[
         "csk completions bash > ~/.local/share/bash-completion/completions/csk",
         "csk completions zsh > ~/.zfunc/_csk",
@@ -19,11 +19,11 @@ Writes: nothing",
     ],
 };
 
-/// Print a completion script
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to generate the script for
     shell: CompletionShell,
 }
 

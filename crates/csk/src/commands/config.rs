@@ -8,14 +8,14 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: prints where the config is and what counts, from all layers: the environment over the user's file over the system's \
-(/etc/cocoaskills/config.json), which can lock keys.
+Prints the path of the config file and the effective settings. Environment variables override your config file, which \
+overrides the system config (/etc/cocoaskills/config.json). The system config can enforce keys.
 
-Reads:  /etc/cocoaskills/config.json, config.json (CSK_CONFIG names another; CSK_HOME moves csk's own state)
+Reads:  /etc/cocoaskills/config.json, config.json (or the file in CSK_CONFIG)
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("there is no config, or it is malformed"),
+        ExitCode::Usage.when("usage error, or the config is missing or malformed"),
     ],
     examples: &[
         "csk config show",
@@ -26,29 +26,32 @@ Writes: nothing",
 
 const GROUP: HelpText = HelpText {
     text: "\
-Purpose: shows the configuration. It is a file to be edited by hand; `csk bootstrap` makes the first one.
+Shows the configuration. Run `csk bootstrap` to create the config file, then edit it with any editor.
+
+Reads:  /etc/cocoaskills/config.json, config.json
+Writes: nothing
 
 Keys of config.json:
   schema_version          1
-  skills_root             the folder of the skills' git repositories
-  preferred_locale        the locale of projects that choose none
-  default_agents          the agents of projects that choose none
-  adapter_mode            auto, symlink or copy: how agents get their entries
-  audit                   off, advisory or strict: what an audit decides about installs; flags can only tighten it
-  allow_local_sources     true: file:// and path URLs may be cloned
-  commands_first          true: commands of skills come before your own programs on PATH
-  worktree_alias_pattern  a regular expression for task ids in branch names
-  agents                  {ID: {project_path, user_path}}: agents of your own, or other folders for known ones
+  skills_root             folder that holds the git repositories of skills
+  preferred_locale        locale of projects that set none
+  default_agents          agents of projects that set none
+  adapter_mode            auto, symlink or copy: how skills are added to the folders of agents
+  audit                   off, advisory or strict: whether installs are audited; flags can only make it stricter
+  allow_local_sources     true: allow cloning from file:// and path URLs
+  commands_first          true: skill commands come before your own programs on PATH
+  worktree_alias_pattern  regular expression for task IDs in branch names
+  agents                  {ID: {project_path, user_path}}: custom agents, or different folders for built-in ones
   projects                {ALIAS: {path, agents, project_alias, checkout_alias}}
 
-/etc/cocoaskills/config.json has the same keys but `projects`, for everybody on the machine, and one more:
-  locked                  keys that neither the user, the environment nor a project can set otherwise
-`audit` and `allow_local_sources` can only be tightened below it.
+/etc/cocoaskills/config.json applies to every user of the machine. It has the same keys except `projects`, and:
+  locked                  keys that users, environment variables and projects cannot override
+Users can only make `audit` and `allow_local_sources` stricter.
 
-CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (with commas), CSK_ADAPTER_MODE and CSK_AUDIT stand over the user's file.",
+CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (comma-separated), CSK_ADAPTER_MODE and CSK_AUDIT override your config file.",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("there is no config, or it is malformed"),
+        ExitCode::Usage.when("usage error, or the config is missing or malformed"),
     ],
     examples: &[
         "csk config show",
@@ -65,10 +68,10 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum ConfigCommand {
-    /// Print where the config is and what it holds
+    /// Print the path of the config file and the effective settings
     #[command(after_help = HELP)]
     Show {
-        /// Write it as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -79,14 +82,14 @@ pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> anyhow::Result
         ConfigCommand::Show { json } => {
             let config = context.config()?;
             if json {
-                let told = ConfigJson {
+                let output = ConfigJson {
                     version: VERSION,
                     file: context.config_path.to_string(),
                     home: context.home.to_string(),
                     locked: config.locked.iter().cloned().collect(),
                     config: serde_json::from_str(&config.to_json()).unwrap_or_default(),
                 };
-                context.ui.json(&told)?;
+                context.ui.json(&output)?;
                 return Ok(ExitCode::Done);
             }
             let path = safe_line(context.config_path.as_str()).into_owned();

@@ -1,4 +1,4 @@
-//! `csk diff`: what an upgrade would change, and what somebody changed.
+//! `csk diff`: shows what an upgrade would change, or local edits of installed skills.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Selection, Unreadable, select};
+use crate::projects::{Selection, UnreadableProject, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: shows what an upgrade would change, skill by skill: files, those of commands below runtime/, the text of SKILL.md, \
-commands, programs that it needs, and what the skill says that it may do. It compares what is installed with what the reference names on this machine; `csk update` fetches first. \
-With --local it shows what somebody changed in the installed files. Nothing is written.
+Shows what an upgrade would change in each skill: files (command files are listed under runtime/), the text of SKILL.md, \
+commands, required programs and declared capabilities. It compares the installed version with the tag or branch in your \
+local clone; run `csk update` first to fetch. With --local it shows edits made to the installed files.
 
-Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
+Reads:  config.json, Skillfile.json, the repositories under skills_root, the installed skills
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("it was shown; with --check: and nothing differs"),
-        ExitCode::Failed.when("something cannot be compared; with --check: something differs"),
-        ExitCode::Usage.when("usage or configuration, or the skill is not declared"),
+        ExitCode::Done.when("success; with --check, no differences were found"),
+        ExitCode::Failed.when("a skill cannot be compared; with --check, a difference was found"),
+        ExitCode::Usage.when("usage or configuration error, or the skill is not declared"),
     ],
     examples: &[
         "csk update && csk diff",
@@ -38,32 +38,32 @@ Writes: nothing",
     ],
 };
 
-/// Show what an upgrade would change, or what was edited
+/// Show what an upgrade would change, or local edits
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DiffArgs {
-    /// A skill [default: all of the project]
+    /// Skill to compare [default: all skills of the project]
     #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: Option<String>,
-    /// A project: its alias, or a path in it [default: the project here, else all configured ones]
+    /// Project alias, or a path inside a project [default: the enclosing project, else all configured projects]
     #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
-    /// The global scope
+    /// Select the global scope instead of a project
     #[arg(long, conflicts_with = "project")]
     global: bool,
     /// Compare with this tag, branch or commit instead of the declared one
     #[arg(long, value_name = "REF", requires = "skill", conflicts_with = "local")]
     to: Option<String>,
-    /// Show what was changed in the installed files
+    /// Show edits made to the installed files
     #[arg(long)]
     local: bool,
-    /// Show the lines of every file, not only of SKILL.md
+    /// Show line-by-line diffs for every file, not just SKILL.md
     #[arg(long)]
     all_files: bool,
-    /// Fail if something differs
+    /// Fail if there are differences
     #[arg(long)]
     check: bool,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -73,29 +73,29 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> anyhow::Result<Exi
     let selection =
         Selection { target: args.project.clone(), global: args.global, ..Selection::default() };
     let selected = select(context, &config, &selection)?;
-    let mut told = DiffJson {
+    let mut output = DiffJson {
         version: VERSION,
         skills: Vec::new(),
-        problems: selected.unreadable.iter().map(Unreadable::words).collect(),
+        problems: selected.unreadable.iter().map(UnreadableProject::message).collect(),
     };
     let environment = context.environment(&config);
     let mut projects = Vec::new();
     for target in &selected.targets {
         match observe_project(&environment, target) {
             Ok(observed) => projects.push((target, observed)),
-            // One project that cannot be read stops no other.
+            // A project that cannot be read does not stop the others.
             Err(error) => {
-                let words = format!("{}: {error}", target.alias);
-                problem(context, &mut told, args, words)?;
+                let message = format!("{}: {error}", target.alias);
+                report_problem(context, &mut output, args, message)?;
             }
         }
     }
-    if let Some(name) = args.skill.as_ref().filter(|_| told.problems.is_empty()) {
-        check_known(&projects, name)?;
+    if let Some(name) = args.skill.as_ref().filter(|_| output.problems.is_empty()) {
+        check_skill_exists(&projects, name)?;
     }
     let mut is_first = true;
     for (target, observed) in &projects {
-        // What is not declared any more may have been edited as well.
+        // Skills that are no longer declared may have been edited as well.
         let declared = target.skills.iter().map(|skill| &skill.name);
         let gone = observed.ledger.entries.iter().filter(|_| args.local);
         let names: BTreeSet<&Identifier> = declared.chain(gone).collect();
@@ -112,59 +112,59 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> anyhow::Result<Exi
                         let text = format!("{gap}{}", shown(target, &found, args));
                         context.ui.out_text(&text)?;
                     }
-                    told.skills.push(as_json(target, &found));
+                    output.skills.push(as_json(target, &found));
                 }
-                // With --local there is nothing to say of what is not installed.
+                // With --local, a skill that is not installed has no edits.
                 Err(CompareError::NotInstalled(_)) if args.skill.is_none() => {}
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                    let words = format!("{}: {name}: {error}{hint}", target.alias);
-                    problem(context, &mut told, args, words)?;
+                    let message = format!("{}: {name}: {error}{hint}", target.alias);
+                    report_problem(context, &mut output, args, message)?;
                 }
             }
         }
     }
-    let (differs, failed) = (!told.skills.is_empty(), !told.problems.is_empty());
+    let (differs, failed) = (!output.skills.is_empty(), !output.problems.is_empty());
     if args.json {
-        context.ui.json(&told)?;
+        context.ui.json(&output)?;
     } else if !differs && !failed {
-        let what = match (args.local, &args.to) {
-            (true, _) => "nothing was edited",
-            (false, Some(_)) => "nothing differs",
-            // Nobody has asked whether there is something newer elsewhere.
-            (false, None) => "nothing newer is on this machine; `csk update` fetches",
+        let summary = match (args.local, &args.to) {
+            (true, _) => "no local edits",
+            (false, Some(_)) => "no differences",
+            // Only the local clones were checked, not the remotes.
+            (false, None) => "nothing newer in the local clones; run `csk update` to fetch",
         };
-        context.ui.note(&format!("{what}\n"))?;
+        context.ui.note(&format!("{summary}\n"))?;
     }
     Ok(ExitCode::failed_if(selected.failed || failed || (args.check && differs)))
 }
 
-fn check_known(projects: &[(&Target, Observed)], name: &str) -> anyhow::Result<()> {
+fn check_skill_exists(projects: &[(&Target, Observed)], name: &str) -> anyhow::Result<()> {
     let declared = projects.iter().flat_map(|(target, _)| &target.skills).map(|skill| &skill.name);
     let installed = projects.iter().flat_map(|(_, observed)| &observed.ledger.entries);
     let known: Vec<&str> = declared.chain(installed).map(Identifier::as_str).collect();
     if known.contains(&name) {
         return Ok(());
     }
-    let failure = Failure::usage(format!("the skill `{name}` is not declared"));
+    let failure = Failure::usage(format!("skill `{name}` is not declared in Skillfile.json"));
     Err(match nearest(name, known) {
         Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-        None => failure.with_hint("`csk status` shows what is"),
+        None => failure.with_hint("run `csk status` to see the declared skills"),
     }
     .into())
 }
 
-/// Tells what cannot be compared, and keeps it.
-fn problem(
+/// Prints a problem, and adds it to the JSON output.
+fn report_problem(
     context: &mut Context,
-    told: &mut DiffJson,
+    output: &mut DiffJson,
     args: &DiffArgs,
-    words: String,
+    message: String,
 ) -> anyhow::Result<()> {
     if !args.json {
-        context.ui.error(&format!("{}\n", safe_line(&words)))?;
+        context.ui.error(&format!("{}\n", safe_line(&message)))?;
     }
-    told.problems.push(words);
+    output.problems.push(message);
     Ok(())
 }
 
@@ -181,15 +181,15 @@ fn compared(
     let declared = target.skills.iter().find(|skill| skill.name == *name);
     let skill = declared.ok_or_else(|| CompareError::NotInstalled(name.clone()))?;
     let Some(name) = &args.to else { return compare(environment, target, observed, skill, None) };
-    // Whichever of the three it is.
+    // `--to` accepts a tag, a branch or a commit.
     let kinds = [RefKind::Tag, RefKind::Branch, RefKind::Revision];
     let all = kinds.map(|kind| Reference { kind, name: name.clone() });
-    let known = resolves(environment, skill, &all).unwrap_or(&all[0]);
+    let known = first_resolvable(environment, skill, &all).unwrap_or(&all[0]);
     compare(environment, target, observed, skill, Some(known))
 }
 
-/// Returns the first reference that a skill's repository has.
-fn resolves<'a>(
+/// Returns the first reference that exists in the repository of a skill.
+fn first_resolvable<'a>(
     environment: &Environment,
     skill: &Declaration,
     all: &'a [Reference],
@@ -199,10 +199,10 @@ fn resolves<'a>(
     all.iter().find(|reference| repository.resolve(reference).is_ok())
 }
 
-/// Returns a comparison as people read it.
+/// Returns a comparison as text.
 fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
-    let from = found.from.as_ref().map_or("nothing", |commit| commit.short());
-    let to = found.to.as_ref().map_or("edited here", |commit| commit.short());
+    let from = found.from.as_ref().map_or("not installed", |commit| commit.short());
+    let to = found.to.as_ref().map_or("local edits", |commit| commit.short());
     let mut text = format!("{}: {} {from} -> {to}\n", safe_line(&target.alias), found.name);
     for command in &found.commands_gained {
         text += &format!("  + command {}\n", safe_line(command));
@@ -211,10 +211,10 @@ fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
         text += &format!("  - command {}\n", safe_line(command));
     }
     for program in &found.programs_gained {
-        text += &format!("  + needs the program {}\n", safe_line(program));
+        text += &format!("  + requires program {}\n", safe_line(program));
     }
     for program in &found.programs_lost {
-        text += &format!("  - needs the program {}\n", safe_line(program));
+        text += &format!("  - requires program {}\n", safe_line(program));
     }
     for line in capability_lines(&found.capabilities, "+", |capability| &capability.gained) {
         text += &format!("  {}\n", safe_line(&line));
@@ -247,17 +247,17 @@ fn capability_lines(
     capabilities.iter().filter_map(line).collect()
 }
 
-/// The most of a file whose lines are compared.
+/// The size limit in bytes for line-by-line diffs.
 const MAX_TEXT: usize = 1 << 20;
-/// How long the lines of a file are compared.
+/// The time limit for the diff of one file.
 const MAX_TIME: Duration = Duration::from_secs(1);
 
-/// Returns the lines that differ, where a file is text.
+/// Returns a unified diff, or `None` if the file is binary or too large.
 fn lines(path: &str, change: &FileChange) -> Option<String> {
     let text = |file: Option<&File>| match file {
         None => Some(String::new()),
         Some(file) => match (&file.content, file.kind) {
-            (_, FileKind::Link) => Some(format!("a link to {}\n", file.text()?)),
+            (_, FileKind::Link) => Some(format!("symlink to {}\n", file.text()?)),
             (Content::Memory(bytes), _) if bytes.len() <= MAX_TEXT && !bytes.contains(&0) => {
                 String::from_utf8(bytes.to_vec()).ok()
             }
@@ -265,7 +265,7 @@ fn lines(path: &str, change: &FileChange) -> Option<String> {
         },
     };
     let (old, new) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
-    // Beyond that time lines count as other ones: it is all still there.
+    // After the time limit the diff is only coarser; it is still complete.
     let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(old.as_str(), new.as_str());
     Some(diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string())
 }

@@ -1,4 +1,4 @@
-//! `csk doctor`: what stands in the way, each with what to do about it.
+//! `csk doctor`: checks the setup and prints a fix for each problem.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use csk_core::install::{
-    BIN, Label, Mode, Plan, SKILLS, Target, shadowing, status as look, unignored,
-};
+use csk_core::install::{BIN, Label, Mode, Plan, SKILLS, Target, shadowing, status, unignored};
 use csk_core::operations::{Caller, cache_size, collect};
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
 use csk_core::{CommandOrder, Config, ProjectEntry, Scope, work_tree};
@@ -24,20 +22,21 @@ use crate::commands::global;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::report;
-use crate::projects::{Selection, located, select_any};
+use crate::projects::{Selection, located_message, select_any};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: looks for what stands in the way, and says what to do about each: git, the config, repositories, files that git does \
-not ignore, agents that see a skill twice, links that lead nowhere, the shell hook, what is not as it was installed, \
-caches, and what the sandbox of openskills can hold here. Nothing is changed.
+Checks this setup for problems and prints a fix for each: git, the config, repositories, files that git should ignore, \
+agents that see a skill twice, dangling links, the shell hook, edited or incomplete installs, caches, and the sandbox of \
+openskills. It changes nothing.
 
-Reads:  everything that csk reads; runs `git --version` and `openskills sandbox check`
+Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, the installed skills, csk's home; \
+runs `git --version` and `openskills sandbox check`
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("no problem was found; notes do not count"),
-        ExitCode::Failed.when("a problem was found"),
-        ExitCode::Usage.when("usage"),
+        ExitCode::Done.when("no problems found (notes do not count)"),
+        ExitCode::Failed.when("at least one problem was found"),
+        ExitCode::Usage.when("usage error"),
     ],
     examples: &[
         "csk doctor",
@@ -46,25 +45,25 @@ Writes: nothing",
     ],
 };
 
-/// A cache that is larger than this is worth a word.
+/// A cache larger than this gets a note.
 const LARGE_CACHE: u64 = 1 << 30;
 
-/// Look for what stands in the way
+/// Check this setup for problems
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was found so far.
+/// The results of the checks so far.
 #[derive(Default)]
-struct Findings(Vec<CheckJson>);
+struct Checks(Vec<CheckJson>);
 
-impl Findings {
+impl Checks {
     fn ok(&mut self, check: &str, message: impl Into<String>) {
         self.add(check, "ok", message.into(), None);
     }
@@ -73,16 +72,16 @@ impl Findings {
         self.add(check, "note", message.into(), Some(fix.into()));
     }
 
-    fn problem(&mut self, check: &str, message: impl Into<String>, fix: impl Into<String>) {
-        self.add(check, "problem", message.into(), Some(fix.into()));
+    fn fail(&mut self, check: &str, message: impl Into<String>, fix: impl Into<String>) {
+        self.add(check, "fail", message.into(), Some(fix.into()));
     }
 
-    /// Notes every problem of a file.
+    /// Adds every problem of a malformed file.
     fn malformed(&mut self, check: &str, problems: Vec<Diagnostic>) {
         for problem in problems {
-            let message = located(&problem);
-            let fix = problem.hint.unwrap_or_else(|| format!("mend {}", problem.file));
-            self.problem(check, message, fix);
+            let message = located_message(&problem);
+            let fix = problem.hint.unwrap_or_else(|| format!("fix `{}`", problem.file));
+            self.fail(check, message, fix);
         }
     }
 
@@ -91,54 +90,58 @@ impl Findings {
         self.0.push(CheckJson { check, state, message, fix });
     }
 
-    fn is_good(&self) -> bool {
-        self.0.iter().all(|one| one.state != "problem")
+    fn has_no_problems(&self) -> bool {
+        self.0.iter().all(|one| one.state != "fail")
     }
 }
 
 pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let mut found = Findings::default();
-    git(&mut found);
+    let mut checks = Checks::default();
+    git(&mut checks);
     match context.config() {
         Ok(config) => {
-            found.ok("config", format!("{} can be read", context.config_path));
-            configured(&config, &mut found);
-            targets(context, &config, args, &mut found)?;
-            caches(context, &config, &mut found);
+            checks.ok("config", format!("read {}", context.config_path));
+            configured(&config, &mut checks);
+            targets(context, &config, args, &mut checks)?;
+            caches(context, &config, &mut checks);
         }
         Err(error) if error.is::<io::Error>() => return Err(error),
         Err(error) => match malformed(error) {
-            Ok(problems) => found.malformed("config", problems),
+            Ok(problems) => checks.malformed("config", problems),
             Err(error) => {
                 let report = report(&error);
-                let fix = report.hint.unwrap_or_else(|| "fix it".to_owned());
-                found.problem("config", report.message, fix);
+                let fix = report.hint.unwrap_or_else(|| format!("fix `{}`", context.config_path));
+                checks.fail("config", report.message, fix);
             }
         },
     }
-    sandbox(&mut found);
-    let good = found.is_good();
+    sandbox(&mut checks);
+    let ok = checks.has_no_problems();
     if args.json {
-        context.ui.json(&DoctorJson { version: VERSION, good, checks: found.0 })?;
-        return Ok(ExitCode::failed_if(!good));
+        context.ui.json(&DoctorJson { version: VERSION, ok, checks: checks.0 })?;
+        return Ok(ExitCode::failed_if(!ok));
     }
-    for one in &found.0 {
-        let word = if one.state == "problem" { "MEND" } else { &one.state };
-        context.ui.out(&format!("{word:4}  {}: {}\n", one.check, safe_line(&one.message)))?;
+    for one in &checks.0 {
+        context.ui.out(&format!(
+            "{:4}  {}: {}\n",
+            one.state,
+            one.check,
+            safe_line(&one.message)
+        ))?;
         if let Some(fix) = &one.fix {
             context.ui.out(&format!("      fix: {}\n", safe_line(fix)))?;
         }
     }
-    let count = found.0.iter().filter(|one| one.state == "problem").count();
-    let end = match count {
-        0 => "nothing has to be mended".to_owned(),
-        count => format!("{} to mend", counted(count, "thing")),
+    let count = checks.0.iter().filter(|one| one.state == "fail").count();
+    let summary = match count {
+        0 => "no problems found".to_owned(),
+        count => format!("{} found", counted(count, "problem")),
     };
-    context.ui.note(&format!("{end}\n"))?;
-    Ok(ExitCode::failed_if(!good))
+    context.ui.note(&format!("{summary}\n"))?;
+    Ok(ExitCode::failed_if(!ok))
 }
 
-/// Returns the problems of a file that is malformed. Any other failure stays one.
+/// Returns the problems of a malformed file. Any other failure is returned as an error.
 fn malformed(error: anyhow::Error) -> anyhow::Result<Vec<Diagnostic>> {
     let failure = error.downcast::<Failure>()?;
     if failure.kind == FailureKind::Malformed {
@@ -148,18 +151,18 @@ fn malformed(error: anyhow::Error) -> anyhow::Result<Vec<Diagnostic>> {
     }
 }
 
-fn git(found: &mut Findings) {
-    // Never in a project: git must not run there.
+fn git(checks: &mut Checks) {
+    // In `/`, so that a project's git config has no effect.
     match Command::new("git").arg("--version").current_dir("/").output() {
         Ok(done) if done.status.success() => {
-            found.ok("git", String::from_utf8_lossy(&done.stdout).trim().to_owned());
+            checks.ok("git", String::from_utf8_lossy(&done.stdout).trim().to_owned());
         }
-        Ok(_) | Err(_) => found.problem("git", "git cannot be run", "install git 2.25 or later"),
+        Ok(_) | Err(_) => checks.fail("git", "cannot run `git`", "install git 2.25 or later"),
     }
 }
 
-/// Looks at what the config names.
-fn configured(config: &Config, found: &mut Findings) {
+/// Checks the folders that the config refers to.
+fn configured(config: &Config, checks: &mut Checks) {
     let root = &config.skills_root;
     if root.as_path().is_dir() {
         let names = csk_core::install::repositories(root);
@@ -167,56 +170,57 @@ fn configured(config: &Config, found: &mut Findings) {
             1 => "1 repository".to_owned(),
             count => format!("{count} repositories"),
         };
-        found.ok("skills_root", format!("{root}: {count}"));
-        let is_left =
+        checks.ok("skills_root", format!("{root}: {count}"));
+        let is_unfinished =
             |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".csk-clone-");
-        let left = fs::read_dir(root.as_path()).into_iter().flatten().flatten().filter(is_left);
-        for entry in left {
+        let unfinished =
+            fs::read_dir(root.as_path()).into_iter().flatten().flatten().filter(is_unfinished);
+        for entry in unfinished {
             let path = entry.path().display().to_string();
-            found.note(
+            checks.note(
                 "skills_root",
-                format!("{path} is a clone that was not finished"),
-                "the next clone of it cleans up; or remove it",
+                format!("{path} is an unfinished clone"),
+                "remove it, or wait for the next clone of the same repository to clean up",
             );
         }
     } else {
-        found.note(
+        checks.note(
             "skills_root",
-            format!("{root} is not there"),
-            "the first clone makes it; or set skills_root in config.json",
+            format!("{root} does not exist"),
+            "set skills_root in config.json, or ignore this: the first clone creates the folder",
         );
     }
     for (alias, entry) in &config.projects {
         if !entry.path.as_path().is_dir() {
-            let message = format!("{alias} is at {}, which is not there", entry.path);
-            found.problem("projects", message, format!("csk project remove {alias}"));
+            let message = format!("{alias}: {} does not exist", entry.path);
+            checks.fail("projects", message, format!("csk project remove {alias}"));
         }
     }
 }
 
-/// Returns the projects, and the global scope where it is not asked for anyway. What cannot be read is a finding.
+/// Returns the selected projects, and the global scope unless it is selected already. An unreadable one is a problem.
 fn scopes(
     context: &mut Context,
     config: &Config,
     args: &DoctorArgs,
-    found: &mut Findings,
+    checks: &mut Checks,
 ) -> anyhow::Result<(Vec<Target>, Option<Target>)> {
     let targets = match select_any(context, config, &args.selection) {
         Ok(selected) => {
             for unreadable in selected.unreadable {
-                found.malformed("skillfile", unreadable.problems);
+                checks.malformed("skillfile", unreadable.problems);
             }
             selected.targets
         }
         Err(error) => {
-            found.malformed("skillfile", malformed(error)?);
+            checks.malformed("skillfile", malformed(error)?);
             Vec::new()
         }
     };
-    let global = match global::target_if_there(context, config) {
+    let global = match global::target_if_exists(context, config) {
         Ok(global) => global,
         Err(error) => {
-            found.malformed("skillfile", malformed(error)?);
+            checks.malformed("skillfile", malformed(error)?);
             None
         }
     };
@@ -227,23 +231,23 @@ fn targets(
     context: &mut Context,
     config: &Config,
     args: &DoctorArgs,
-    found: &mut Findings,
+    checks: &mut Checks,
 ) -> anyhow::Result<()> {
-    let (mut targets, global) = scopes(context, config, args, found)?;
+    let (mut targets, global) = scopes(context, config, args, checks)?;
     for target in &targets {
-        ignored(target, &called(config, target), found);
-        twice(target, global.as_ref(), found);
+        ignored(target, &target_argument(config, target), checks);
+        duplicates(target, global.as_ref(), checks);
     }
     targets.extend(global);
-    let called = |target: &Target| called(config, target);
-    let plans = look(&context.environment(config), &targets);
+    let target_argument = |target: &Target| target_argument(config, target);
+    let plans = status(&context.environment(config), &targets);
     let mut has_commands = false;
     for (target, plan) in targets.iter().zip(plans) {
-        links(target, found);
+        links(target, checks);
         let install = if target.scope == Scope::Global {
             "csk global install".to_owned()
         } else {
-            format!("csk install {}", called(target))
+            format!("csk install {}", target_argument(target))
         };
         match plan {
             Err(error) => {
@@ -251,38 +255,44 @@ fn targets(
                 let fix = match error.hint() {
                     Some(hint) => hint.to_owned(),
                     None if text.contains(LEDGER_FILE) => {
-                        "move the file away; what is in its folder counts as yours then".to_owned()
+                        "move the file away; csk then treats the contents of its folder as yours"
+                            .to_owned()
                     }
                     None => install,
                 };
-                found.problem("install", format!("{}: {error}", target.alias), fix);
+                checks.fail("install", format!("{}: {error}", target.alias), fix);
             }
             Ok(plan) => {
                 for skill in plan.skills.iter().chain(&plan.removals) {
-                    let message = |what: String| format!("{}: {} {what}", target.alias, skill.name);
+                    let message =
+                        |problem: String| format!("{}: {} {problem}", target.alias, skill.name);
                     match (&skill.label, skill.error()) {
                         (_, Some(error)) => {
                             let fix = error.hint().unwrap_or_else(|| install.clone());
-                            found.problem("install", message(format!("fails: {error}")), fix);
+                            checks.fail(
+                                "install",
+                                message(format!("cannot be installed: {error}")),
+                                fix,
+                            );
                         }
                         (Label::UpToDate, None) => {}
                         (Label::ContentDrift(None), None) => {
                             let scope = match target.scope {
                                 Scope::Global => "--global".to_owned(),
-                                Scope::Project => format!("--project {}", called(target)),
+                                Scope::Project => format!("--project {}", target_argument(target)),
                             };
                             let fix = format!("csk diff --local {} {scope}", skill.name);
-                            found.problem("install", message("was edited".to_owned()), format!("{fix} shows it; {install} keeps it in the backups and puts the skill back"));
+                            checks.fail("install", message("was edited".to_owned()), format!("run `{fix}` to see the edits, then `{install}` to back them up and restore the skill"));
                         }
                         (Label::ContentDrift(Some(what)), None) => {
-                            found.problem(
+                            checks.fail(
                                 "install",
-                                message(format!("is not whole: {what}")),
+                                message(format!("is incomplete: {what}")),
                                 install.clone(),
                             );
                         }
                         (label, None) => {
-                            found.note(
+                            checks.note(
                                 "install",
                                 message(format!("is {}", label.as_str())),
                                 install.clone(),
@@ -290,9 +300,9 @@ fn targets(
                         }
                     }
                 }
-                shadowed(context, target, &plan, found);
+                shadowed(context, target, &plan, checks);
                 if plan.is_current() && !plan.skills.is_empty() {
-                    found.ok("install", format!("{} is up to date", target.alias));
+                    checks.ok("install", format!("{} is up to date", target.alias));
                 }
             }
         }
@@ -301,19 +311,19 @@ fn targets(
             .is_ok_and(|entries| entries.flatten().any(|entry| entry.path().is_file()));
     }
     if has_commands && !context.has_hook {
-        found.note(
+        checks.note(
             "hook",
-            "skills bring commands, and this shell does not put them on PATH",
-            "csk shell-init --install; agents: start them by `csk exec -- AGENT`",
+            "skills provide commands, but the shell hook is not active",
+            "run `csk shell-init --install`, or start agents with `csk exec -- AGENT`",
         );
     } else if has_commands {
-        found.ok("hook", "commands of skills are on PATH");
+        checks.ok("hook", "skill commands are on PATH");
     }
     Ok(())
 }
 
-/// Looks for commands that are never run by their names, since a program of the user's comes first on PATH.
-fn shadowed(context: &Context, target: &Target, plan: &Plan, found: &mut Findings) {
+/// Finds skill commands that a program earlier on PATH shadows.
+fn shadowed(context: &Context, target: &Target, plan: &Plan, checks: &mut Checks) {
     if target.order == CommandOrder::First {
         return;
     }
@@ -322,18 +332,19 @@ fn shadowed(context: &Context, target: &Target, plan: &Plan, found: &mut Finding
         let other = shadowing(&context.home, &target.folder(BIN), &path, command.as_str());
         if let Some(other) = other {
             let message = format!(
-                "{}: the command `{command}` of `{skill}` is shadowed by {}",
+                "{}: command `{command}` of `{skill}` is shadowed by {}",
                 target.alias,
                 other.display()
             );
-            let fix = "`commands_first` in config.json puts commands of skills first on PATH";
-            found.note("commands", message, fix);
+            let fix =
+                "set `commands_first` to true in config.json to put skill commands first on PATH";
+            checks.note("commands", message, fix);
         }
     }
 }
 
-/// Returns what a project is called on the command line: its alias if it is configured, else its path.
-fn called(config: &Config, target: &Target) -> String {
+/// Returns the command-line argument for a project: its alias if it is configured, else its quoted path.
+fn target_argument(config: &Config, target: &Target) -> String {
     let is_it = |(alias, entry): (&Identifier, &ProjectEntry)| {
         alias.as_str() == target.alias && entry.path == target.root
     };
@@ -345,35 +356,39 @@ fn called(config: &Config, target: &Target) -> String {
     if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// Looks at what git ignores of what csk writes.
-fn ignored(target: &Target, name: &str, found: &mut Findings) {
+/// Checks that git ignores the files that csk writes.
+fn ignored(target: &Target, name: &str, checks: &mut Checks) {
     match work_tree(&target.root) {
         Ok(true) => {}
         Ok(false) => {
-            return found.ok("ignored", format!("{} is in no git repository", target.alias));
+            return checks
+                .ok("ignored", format!("{} is not inside a git repository", target.alias));
         }
         Err(error) => {
             let message = format!("{}: {error}", target.alias);
-            return found.note("ignored", message, "see what git says there");
+            return checks.note("ignored", message, "run `git status` there");
         }
     }
     match unignored(target) {
         Err(error) => {
-            found.note("ignored", format!("{}: {error}", target.alias), "see what git says there");
+            checks.note("ignored", format!("{}: {error}", target.alias), "run `git status` there");
         }
         Ok(open) if open.is_empty() => {
-            found.ok("ignored", format!("git ignores what csk writes in {}", target.alias));
+            checks.ok(
+                "ignored",
+                format!("git ignores the files that csk installs in {}", target.alias),
+            );
             let is_committed = |line: &str| line.trim_start_matches('/').starts_with(".agents");
-            // A checkout may have a link to a device there.
+            // `read_text` refuses a symlink to a device, which a checkout could contain.
             let rules = skill_fs::read_text(&target.root.join(".gitignore"));
             let reads = target.agents.iter().any(|agent| agent.id == "antigravity");
             if reads
                 && rules.is_ok_and(|text| text.is_some_and(|text| text.lines().any(is_committed)))
             {
-                found.problem(
+                checks.fail(
                     "ignored",
                     format!(
-                        "{}: antigravity does not read skills that .gitignore names",
+                        "{}: antigravity does not read skills that .gitignore excludes",
                         target.alias
                     ),
                     "move the rule `.agents/` from .gitignore to .git/info/exclude",
@@ -381,46 +396,48 @@ fn ignored(target: &Target, name: &str, found: &mut Findings) {
             }
         }
         Ok(open) => {
-            found.problem(
+            checks.fail(
                 "ignored",
                 format!("{}: git does not ignore {}", target.alias, open.join(", ")),
                 format!("csk install {name} --fix-gitignore"),
             );
         }
     }
-    // A rule with a slash at its end is about folders, and a link is none.
+    // An ignore rule that ends in a slash matches folders only, not symlinks.
     let entries = target.adapters().into_iter().filter(|folder| {
         fs::symlink_metadata(target.root.join(folder).as_path())
             .is_ok_and(|found| found.is_symlink())
     });
     for folder in entries {
-        found.problem(
+        checks.fail(
             "links",
-            format!("{}: {folder} is a link", target.alias),
-            "remove it; csk makes the folder, and an entry for each skill",
+            format!("{}: {folder} is a symlink", target.alias),
+            "remove it; csk creates the folder with an entry for each skill",
         );
     }
 }
 
-/// Agents that read `.agents/skills` by themselves and have a folder of entries as well, with the id that has none.
+/// Agents that read `.agents/skills` directly as well as their own folder, each with a replacement that has no folder.
 const READS_BOTH: &[(&str, &str)] = &[
-    ("codex_cli", "codex"),
-    ("gemini", "gemini-cli"),
-    ("cursor", "an agent of your own without a folder"),
+    ("codex_cli", "`codex`"),
+    ("gemini", "`gemini-cli`"),
+    ("cursor", "a custom agent without a folder"),
 ];
 
-/// Looks for agents that see a skill twice.
-fn twice(target: &Target, global: Option<&Target>, found: &mut Findings) {
+/// Finds agents that see a skill twice.
+fn duplicates(target: &Target, global: Option<&Target>, checks: &mut Checks) {
     for agent in &target.agents {
         if let Some((id, other)) = READS_BOTH.iter().find(|(id, _)| agent.id == *id) {
-            found.note(
+            checks.note(
                 "twice",
                 format!(
-                    "{}: {id} reads {SKILLS} by itself, and sees each skill a second time in {}",
+                    "{}: {id} reads {SKILLS} directly and sees each skill again in {}",
                     target.alias,
                     agent.adapter.as_deref().unwrap_or_default()
                 ),
-                format!("in `agents`, write {other} in place of {id}, if your version of it does"),
+                format!(
+                    "if your version of {id} does this, replace `{id}` with {other} in `agents`"
+                ),
             );
         }
     }
@@ -430,16 +447,16 @@ fn twice(target: &Target, global: Option<&Target>, found: &mut Findings) {
         .map(|skill| skill.name.to_string())
         .collect();
     if !both.is_empty() {
-        found.note(
+        checks.note(
             "twice",
-            format!("{} and the global scope both have {}", target.alias, both.join(", ")),
-            "csk global remove NAME, or take it out of the project's Skillfile.json",
+            format!("{} and the global scope both declare {}", target.alias, both.join(", ")),
+            "run `csk global remove NAME`, or `csk remove NAME` in the project",
         );
     }
 }
 
-/// Looks for links that lead nowhere.
-fn links(target: &Target, found: &mut Findings) {
+/// Finds dangling links.
+fn links(target: &Target, checks: &mut Checks) {
     let base = |folder: &String| match folder.strip_prefix("~/") {
         Some(below) => target.adapter_base.join(below),
         None => target.adapter_base.join(folder),
@@ -450,59 +467,61 @@ fn links(target: &Target, found: &mut Findings) {
         let entries = fs::read_dir(folder.as_path()).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {
             if path.is_symlink() && !path.exists() {
-                let message = format!("{} leads nowhere", path.display());
-                found.problem(
-                    "links",
-                    message,
-                    "csk install mends what is csk's; remove what is yours",
-                );
+                let message = format!("{} is a dangling link", path.display());
+                checks.fail("links", message, "run `csk install` if csk created it, or remove it");
             }
         }
     }
 }
 
-fn caches(context: &Context, config: &Config, found: &mut Findings) {
+fn caches(context: &Context, config: &Config, checks: &mut Checks) {
     let home = &context.home;
     let projects: Vec<AbsPath> = config.projects.values().map(|entry| entry.path.clone()).collect();
     if let Ok(garbage) = collect(home, &projects, Mode::DryRun, Caller::User) {
         let count = garbage.runtimes.len();
         if count > 0 {
-            found.note(
+            checks.note(
                 "cache",
-                format!("{} that nobody uses", counted(count, "runtime")),
+                format!("unused command files of {}", counted(count, "skill version")),
                 "csk gc",
             );
         }
-        for why in garbage.unreadable {
-            found.note("cache", why, "csk gc removes nothing before that can be read");
+        for reason in garbage.unreadable {
+            checks.note(
+                "cache",
+                reason,
+                "fix or remove the file; until then `csk gc` removes nothing",
+            );
         }
     }
     match cache_size(home) {
         Ok(size) if size.bytes > LARGE_CACHE => {
             let mib = size.bytes >> 20;
-            found.note("cache", format!("the cache has {mib} MiB"), "csk cache clean");
+            checks.note("cache", format!("the cache uses {mib} MiB"), "csk cache clean");
         }
-        Ok(size) => found.ok("cache", format!("{} MiB of snapshots", size.bytes.div_ceil(1 << 20))),
-        Err(error) => found.note("cache", error.to_string(), "csk cache clean"),
+        Ok(size) => {
+            checks.ok("cache", format!("{} MiB of snapshots", size.bytes.div_ceil(1 << 20)))
+        }
+        Err(error) => checks.note("cache", error.to_string(), "csk cache clean"),
     }
 }
 
-/// Asks the runtime what its sandbox can hold here.
-fn sandbox(found: &mut Findings) {
+/// Checks the sandbox by running `openskills sandbox check`.
+fn sandbox(checks: &mut Checks) {
     let beside =
         std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("openskills")));
     let beside = beside.filter(|path| path.is_file());
     let program = beside.unwrap_or_else(|| PathBuf::from("openskills"));
-    let Some(told) = sandbox_check(&program) else {
-        found.note(
+    let Some(result) = sandbox_check(&program) else {
+        checks.note(
             "sandbox",
-            "openskills cannot be run, so nothing is known of the sandbox",
-            "install openskills beside csk",
+            "cannot run `openskills`, so the sandbox was not checked",
+            "install openskills next to csk",
         );
         return;
     };
-    let tier = told["tier"].as_str().unwrap_or("none").to_owned();
-    let missing: Vec<&str> = told["guarantees"]
+    let tier = result["tier"].as_str().unwrap_or("none").to_owned();
+    let missing: Vec<&str> = result["guarantees"]
         .as_object()
         .into_iter()
         .flatten()
@@ -510,16 +529,16 @@ fn sandbox(found: &mut Findings) {
         .map(|(name, _)| name.as_str())
         .collect();
     match (tier.as_str(), missing.is_empty()) {
-        ("A", true) => found.ok("sandbox", "scripts of skills can be held in full (tier A)"),
-        ("none", _) => found.problem(
+        ("A", true) => checks.ok("sandbox", "full sandbox available (tier A)"),
+        ("none", _) => checks.fail(
             "sandbox",
-            "scripts of skills cannot be held here",
-            "openskills sandbox check says what is missing",
+            "no sandbox available for skill scripts",
+            "run `openskills sandbox check` to see what is missing",
         ),
-        (tier, _) => found.note(
+        (tier, _) => checks.note(
             "sandbox",
-            format!("tier {tier}; not held: {}", missing.join(", ")),
-            "openskills sandbox check says why",
+            format!("tier {tier}; not enforced: {}", missing.join(", ")),
+            "run `openskills sandbox check` to see why",
         ),
     }
 }

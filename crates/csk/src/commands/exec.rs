@@ -1,6 +1,6 @@
-//! `csk exec`: runs a command with a project's commands on PATH.
+//! `csk exec`: runs a command with a project's skill commands on PATH.
 
-#![expect(clippy::disallowed_methods, reason = "becomes another program")]
+#![expect(clippy::disallowed_methods, reason = "replaces itself with another program")]
 
 use std::ffi::OsString;
 use std::io;
@@ -15,22 +15,22 @@ use term::{Failure, HelpText};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Selection, clean, places};
+use crate::projects::{Selection, canonical, locate_projects};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: runs a command with the commands of a project's skills on PATH: after your own entries, and before those of \
-the global scope. Only links that csk made count; other files in .agents/bin do not. An agent that is started this way \
-needs no shell hook. CSK_PROJECT_ROOT names the project. csk becomes the command: its streams, signals and exit code \
-are the command's own. `commands_first` in config.json puts the commands of skills first.
+Runs a command with the commands of a project's skills on PATH. They come after your own PATH entries and before the \
+commands of the global scope; set `commands_first` in config.json to put skill commands first. Only links that csk \
+created are used, not other files in .agents/bin. Agents started this way need no shell hook. CSK_PROJECT_ROOT is set to \
+the project folder. csk replaces itself with the command, so streams, signals and the exit code are those of the command.
 
 Reads:  config.json
 Writes: nothing",
     exit_codes: &[
         ExitCode::OWN,
-        ExitCode::Usage.when("usage, there is no project, or csk has not installed into it"),
-        ExitCode::NotExecutable.when("the command cannot be run"),
-        ExitCode::CommandNotFound.when("the command is not found"),
+        ExitCode::Usage.when("usage error, no project found, or nothing is installed in it"),
+        ExitCode::NotExecutable.when("the command cannot be executed"),
+        ExitCode::CommandNotFound.when("command not found"),
     ],
     examples: &[
         "csk exec -- mr list",
@@ -38,14 +38,14 @@ Writes: nothing",
     ],
 };
 
-/// Run a command with a project's commands on PATH
+/// Run a command with a project's skill commands on PATH
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ExecArgs {
-    /// A project: its alias, or a path in it [default: the project here]
+    /// Project alias, or a path inside a project [default: the enclosing project]
     #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
-    /// The command and its arguments
+    /// Command to run, and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -57,23 +57,23 @@ pub(crate) struct ExecArgs {
 
 pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> anyhow::Result<ExitCode> {
     let root = match &args.project {
-        // Without a name no config is needed.
+        // The enclosing project is found without a config.
         None => find_root(&context.cwd).ok_or_else(|| {
-            Failure::usage(format!("there is no Skillfile.json in or above {}", context.cwd))
-                .with_hint("go to a project, or name one with --project")
+            Failure::usage(format!("no Skillfile.json in or above `{}`", context.cwd))
+                .with_hint("change to a project folder, or use --project")
         })?,
         Some(target) => {
             let config = context.config()?;
             let selection = Selection { target: Some(target.clone()), ..Selection::default() };
-            let place = places(context, &config, &selection)?.pop();
-            place.ok_or_else(|| Failure::usage(format!("there is no project `{target}`")))?.root
+            let location = locate_projects(context, &config, &selection)?.pop();
+            location.ok_or_else(|| Failure::usage(format!("no project named `{target}`")))?.root
         }
     };
-    let root = clean(&root);
-    // As the hook: what a stranger's checkout brings is not run by its name.
-    let known = Consumers::read(&context.home)?;
-    if !known.0.contains(&root) {
-        return Err(Failure::usage(format!("csk has not installed into {root}"))
+    let root = canonical(&root);
+    // Like the shell hook: commands of a checkout that csk has not installed into are never put on PATH.
+    let installed = Consumers::read(&context.home)?;
+    if !installed.0.contains(&root) {
+        return Err(Failure::usage(format!("no skills are installed in `{root}`"))
             .with_hint("run `csk install` there first")
             .into());
     }
@@ -81,21 +81,21 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> anyhow::Result<Exi
     let ours = ours.iter().map(|folder| folder.as_path().to_owned());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let bin = root.join(BIN);
-    // What is in a checkout is not the user's own, whoever put it there.
+    // A checkout's `.agents/bin` is not one of the user's own entries, even if it is on PATH.
     let own =
         own_entries(&context.home, &path).into_iter().filter(|folder| folder != bin.as_path());
     let folders: Vec<_> = match context.command_order() {
         CommandOrder::Last => own.chain(ours).collect(),
         CommandOrder::First => ours.chain(own).collect(),
     };
-    let path = std::env::join_paths(folders).context("PATH cannot be made")?;
+    let path = std::env::join_paths(folders).context("cannot build PATH")?;
     let [program, arguments @ ..] = args.command.as_slice() else {
-        return Err(Failure::usage("there is no command").into());
+        return Err(Failure::usage("no command given").into());
     };
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", path).env("CSK_PROJECT_ROOT", root.as_path());
     context.ui.flush()?;
-    let source = become_program(&mut command);
+    let source = replace_process(&mut command);
     let program = program.to_string_lossy().into_owned();
     Err(match source.kind() {
         io::ErrorKind::NotFound => ExecError::NotFound { program, source },
@@ -104,12 +104,12 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> anyhow::Result<Exi
     .into())
 }
 
-/// Why csk cannot become a command. The exit codes are those of shells.
+/// Why a command could not be executed. The exit codes are those that shells use.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExecError {
-    #[error("cannot run {program}: {source}")]
+    #[error("cannot run `{program}`: {source}")]
     NotFound { program: String, source: io::Error },
-    #[error("cannot run {program}: {source}")]
+    #[error("cannot run `{program}`: {source}")]
     CannotRun { program: String, source: io::Error },
 }
 
@@ -123,13 +123,13 @@ impl ExecError {
 }
 
 #[cfg(unix)]
-fn become_program(command: &mut Command) -> io::Error {
+fn replace_process(command: &mut Command) -> io::Error {
     std::os::unix::process::CommandExt::exec(command)
 }
 
-/// Where a program cannot become another, it waits for it and ends the same way.
+/// Runs the command and exits with its exit code, on systems that cannot replace a process.
 #[cfg(not(unix))]
-fn become_program(command: &mut Command) -> io::Error {
+fn replace_process(command: &mut Command) -> io::Error {
     match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,

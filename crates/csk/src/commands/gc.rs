@@ -1,4 +1,4 @@
-//! `csk gc`: throws away what no installed skill uses any more.
+//! `csk gc`: removes command files and records that nothing uses anymore.
 
 use csk_core::install::Mode;
 use csk_core::operations::{Caller, collect};
@@ -9,16 +9,17 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: removes the runtimes of commands that no installed skill uses any more. Installs do it by themselves; this \
-is for projects that were deleted, whose receipts and stamps go as well. In use is what a marker says in a configured project, in any other folder that \
-skills were installed into, or in the global scope. Where a marker cannot be read, nothing of its skill is removed.
+Removes command files that no installed skill uses anymore. Installs do this automatically; run it after deleting a \
+project, whose receipts and cached stamps are removed as well. Command files are in use if an install marker refers to \
+them in a configured project, in any other folder with installed skills, or in the global scope. If a marker cannot be \
+read, nothing of that skill is removed.
 
-Reads:  config.json, consumers.json, the markers of installed skills
+Reads:  config.json, consumers.json, the install markers of installed skills
 Writes: runtime/, receipts/, cache/ and consumers.json in csk's home",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Failed.when("a project cannot be read, so nothing was removed"),
-        ExitCode::Usage.when("usage or configuration, or consumers.json cannot be read"),
+        ExitCode::Failed.when("a project cannot be read; nothing was removed"),
+        ExitCode::Usage.when("usage or configuration error, or consumers.json cannot be read"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -27,11 +28,11 @@ Writes: runtime/, receipts/, cache/ and consumers.json in csk's home",
     ],
 };
 
-/// Remove what no installed skill uses any more
+/// Remove command files that no installed skill uses
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct GcArgs {
-    /// Show what would be removed, and change nothing
+    /// Print what would be removed, without changing anything
     #[arg(long)]
     dry_run: bool,
 }
@@ -39,12 +40,12 @@ pub(crate) struct GcArgs {
 pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let environment = context.environment(&config);
-    let (mode, word) =
+    let (mode, action) =
         if args.dry_run { (Mode::DryRun, "would be removed") } else { (Mode::Apply, "removed") };
     let _lock = environment.lock_for(mode)?;
     let garbage = collect(&environment.home, &environment.projects, mode, Caller::User)?;
-    for why in &garbage.unreadable {
-        context.ui.error(&format!("{}; nothing is removed\n", safe_line(why)))?;
+    for reason in &garbage.unreadable {
+        context.ui.error(&format!("{}; nothing was removed\n", safe_line(reason)))?;
     }
     if !garbage.unreadable.is_empty() {
         return Ok(ExitCode::Failed);
@@ -55,14 +56,14 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> anyhow::Result<ExitCod
         context.ui.done("nothing to remove\n")?;
     }
     for runtime in &garbage.runtimes {
-        context.ui.done(&format!("{}: {word}\n", safe_line(runtime)))?;
+        context.ui.done(&format!("{}: {action}\n", safe_line(runtime)))?;
     }
     for root in &garbage.consumers {
-        context.ui.done(&format!("{}: has no skills any more\n", safe_line(root.as_str())))?;
+        context.ui.done(&format!("{}: no skills installed anymore\n", safe_line(root.as_str())))?;
     }
     for root in &garbage.forgotten {
         let root = safe_line(root.as_str());
-        context.ui.done(&format!("{root}: is gone; what csk noted of it {word}\n"))?;
+        context.ui.done(&format!("{root}: folder is gone; csk's records of it {action}\n"))?;
     }
     Ok(ExitCode::Done)
 }

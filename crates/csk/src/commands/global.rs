@@ -1,6 +1,6 @@
-//! `csk global`: the user's own skills, for all that the user does.
+//! `csk global`: manages skills installed for the user account.
 
-#![expect(clippy::disallowed_methods, reason = "makes the folder of the global scope")]
+#![expect(clippy::disallowed_methods, reason = "creates the folder of the global scope")]
 
 use csk_core::install::{LockUse, Target};
 use csk_core::output::{GlobalListJson, VERSION};
@@ -11,23 +11,23 @@ use term::{Failure, HelpText, safe_line};
 use crate::commands::add::{SkillFlags, add_to, remove_from};
 use crate::commands::install::{InstallFlags, install_into};
 use crate::commands::status::{StatusFlags, show_status};
-use crate::commands::update::{UpdateArgs, no_network, update_all, update_for};
+use crate::commands::update::{no_network, update_all, update_for};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Place, Read, Selected, read_skillfile, target};
+use crate::projects::{ProjectLocation, SelectedProjects, SkillfileState, read_skillfile, target};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: skills that are the user's own and not one project's. They are declared in global/Skillfile.json below csk's home, \
-installed beside it, and linked into the folders in your home that agents read. Their commands are on PATH everywhere with \
-the shell hook; a project's commands of the same name come first. The subcommands do what the commands of the same name do \
-for a project; `outdated`, `diff`, `lock`, `verify` and others take --global.
+Manages skills installed for your user account, available in every project. They are declared in global/Skillfile.json \
+in csk's home, installed next to it, and added to the folders in your home that agents read. With the shell hook, their \
+commands are on PATH everywhere; a project's commands of the same name take precedence. Each subcommand works like the \
+command of the same name for a project. `outdated`, `diff`, `lock`, `verify` and others accept --global.
 
 Reads:  config.json, global/Skillfile.json, the repositories under skills_root
-Writes: global/ in csk's home, and the folders of the agents in your home",
+Writes: global/ in csk's home, and the agent folders in your home",
     exit_codes: &[
-        ExitCode::Done.when("as the commands of the same name"),
-        ExitCode::Failed.when("as the commands of the same name"),
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a skill failed; the others were processed"),
         ExitCode::Usage.usual(),
         ExitCode::Locked.usual(),
     ],
@@ -39,7 +39,126 @@ Writes: global/ in csk's home, and the folders of the agents in your home",
     ],
 };
 
-/// Skills of your own, for all that you do
+const INIT: HelpText = HelpText {
+    text: "\
+Creates an empty global/Skillfile.json in csk's home. An existing file is not changed.
+
+Reads:  config.json
+Writes: global/Skillfile.json in csk's home",
+    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.usual()],
+    examples: &["csk global init"],
+};
+
+const ADD: HelpText = HelpText {
+    text: "\
+Adds a skill to global/Skillfile.json, or changes how it is declared. The file is created if it does not exist. csk clones \
+the repository if it is missing and checks that the tag, branch or commit exists. Run `csk global install` afterwards to \
+install the skill.
+
+Reads:  config.json, global/Skillfile.json, the skill's repository
+Writes: global/Skillfile.json; skills_root if the repository is cloned",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage or configuration error, global/Skillfile.json is malformed, or the skill cannot be fetched"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk global add pdf --git https://example.com/skill-pdf.git --tag v1.2.0",
+        "csk global add review --source skill-review --branch main",
+    ],
+};
+
+const REMOVE: HelpText = HelpText {
+    text: "\
+Removes a skill from global/Skillfile.json. Run `csk global install` afterwards to uninstall the skill.
+
+Reads:  config.json, global/Skillfile.json
+Writes: global/Skillfile.json",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage or configuration error, or the skill is not declared"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &["csk global remove pdf"],
+};
+
+const LIST: HelpText = HelpText {
+    text: "\
+Lists the skills declared in global/Skillfile.json.
+
+Reads:  config.json, global/Skillfile.json
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage
+            .when("usage or configuration error, or global/Skillfile.json is missing or malformed"),
+    ],
+    examples: &["csk global list", "csk global list --json"],
+};
+
+const STATUS: HelpText = HelpText {
+    text: "\
+Compares the installed global skills with global/Skillfile.json, file by file. It changes nothing. `csk status --help` \
+explains the labels.
+
+Reads:  config.json, global/Skillfile.json, the repositories under skills_root, the installed skills
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("the status was printed; with --check, everything is up to date"),
+        ExitCode::Failed.when("the installed skills cannot be read; with --check, something is not up to date"),
+        ExitCode::Usage.when("usage or configuration error, or global/Skillfile.json is missing or malformed"),
+    ],
+    examples: &["csk global status", "csk global status --check --json"],
+};
+
+const INSTALL: HelpText = HelpText {
+    text: "\
+Installs the skills declared in global/Skillfile.json. Existing repositories are not fetched; a missing repository that \
+has a `git` URL is cloned. If global/Skillfile.lock exists, its commits are installed.
+
+Reads:  config.json, global/Skillfile.json, global/Skillfile.lock, the repositories under skills_root
+Writes: global/ and the cache in csk's home; the agent folders in your home; skills_root for cloned repositories",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a skill failed; the others were installed"),
+        ExitCode::Usage.when("usage or configuration error, or global/Skillfile.json is missing or malformed"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &["csk global install", "csk global install --dry-run"],
+};
+
+const UPDATE: HelpText = HelpText {
+    text: "\
+Fetches branches and tags of every git repository under skills_root, in parallel. Same as `csk update`. It does not change \
+installed skills; run `csk global install` or `csk global upgrade` to install what was fetched.
+
+Reads:  config.json
+Writes: the repositories under skills_root (remote branches and tags, never a working tree)",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a repository could not be fetched; the others were"),
+        ExitCode::Usage.when("usage or configuration error, or skills_root contains no repository"),
+    ],
+    examples: &["csk global update"],
+};
+
+const UPGRADE: HelpText = HelpText {
+    text: "\
+Fetches all skill repositories, then installs the global skills. This moves skills that follow a branch to its newest \
+commit. global/Skillfile.lock is rewritten if it exists. With --dry-run, nothing is fetched.
+
+Reads:  config.json, global/Skillfile.json, global/Skillfile.lock, the repositories under skills_root
+Writes: the repositories under skills_root; global/ and the cache in csk's home; the agent folders in your home",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a fetch or a skill failed; the others were processed"),
+        ExitCode::Usage.when("usage or configuration error, or global/Skillfile.json is missing or malformed"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &["csk global upgrade", "csk global upgrade --dry-run"],
+};
+
+/// Manage skills installed for your user account
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct GlobalArgs {
@@ -49,40 +168,52 @@ pub(crate) struct GlobalArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum GlobalCommand {
-    /// Make an empty global/Skillfile.json
+    /// Create an empty global/Skillfile.json
+    #[command(after_help = INIT)]
     Init,
-    /// Declare a skill
+    /// Add a skill to global/Skillfile.json
+    #[command(after_help = ADD)]
     Add {
-        /// What to call the skill
+        /// Name of the skill
         name: String,
         #[command(flatten)]
         skill: SkillFlags,
     },
-    /// Take a skill out
+    /// Remove a skill from global/Skillfile.json
+    #[command(after_help = REMOVE)]
     Remove {
-        /// The skill
+        /// Name of the skill
         #[arg(add = term::names(crate::completion::global_skills))]
         name: String,
     },
-    /// List the declared skills
+    /// List the declared global skills
+    #[command(after_help = LIST)]
     List {
-        /// Write it as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show whether everything is installed as declared
+    /// Show whether the installed global skills match global/Skillfile.json
+    #[command(after_help = STATUS)]
     Status {
         #[command(flatten)]
         flags: StatusFlags,
     },
-    /// Install the declared skills
+    /// Install the declared global skills
+    #[command(after_help = INSTALL)]
     Install {
         #[command(flatten)]
         flags: InstallFlags,
     },
-    /// Fetch the repositories of all skills
-    Update(UpdateArgs),
-    /// Fetch the repositories of all skills, then install
+    /// Fetch all skill repositories
+    #[command(after_help = UPDATE)]
+    Update {
+        /// Do not use the network: this makes the command fail, since it only fetches
+        #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+        offline: bool,
+    },
+    /// Fetch all skill repositories, then install the global skills
+    #[command(after_help = UPGRADE)]
     Upgrade {
         #[command(flatten)]
         flags: InstallFlags,
@@ -119,8 +250,8 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
             let options = flags.options(LockUse::Follow);
             install_into(context, &config, &selected, flags, options)
         }
-        GlobalCommand::Update(args) => {
-            if args.offline {
+        GlobalCommand::Update { offline } => {
+            if *offline {
                 return Err(no_network().into());
             }
             update_all(context, &config)
@@ -141,14 +272,14 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
 fn init(context: &mut Context, root: &AbsPath) -> anyhow::Result<ExitCode> {
     let path = root.join(SKILLFILE);
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Failure::files(format!("cannot write {path}"), error)
+        Failure::files(format!("cannot write `{path}`"), error)
     };
     if read_text(&path).map_err(|error| failed(error.into()))?.is_some() {
         return Ok(ExitCode::Done);
     }
     std::fs::create_dir_all(root.as_path()).map_err(|error| failed(error.into()))?;
     write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(error.into()))?;
-    context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
+    context.ui.done(&format!("created {}\n", safe_line(path.as_str())))?;
     Ok(ExitCode::Done)
 }
 
@@ -160,8 +291,8 @@ fn declared(context: &Context, config: &Config) -> anyhow::Result<Vec<String>> {
     Ok(targets.iter().flat_map(|target| &target.skills).map(line).collect())
 }
 
-/// Returns the global scope, where there is one.
-pub(crate) fn target_if_there(
+/// Returns the global scope if it has a Skillfile.
+pub(crate) fn target_if_exists(
     context: &Context,
     config: &Config,
 ) -> anyhow::Result<Option<Target>> {
@@ -171,30 +302,33 @@ pub(crate) fn target_if_there(
     if is_missing { Ok(None) } else { Ok(selected(context, config)?.targets.pop()) }
 }
 
-/// Returns the global scope as the one target.
-pub(crate) fn selected(context: &Context, config: &Config) -> anyhow::Result<Selected> {
+/// Returns the global scope as the only target.
+pub(crate) fn selected(context: &Context, config: &Config) -> anyhow::Result<SelectedProjects> {
     let root = context.home.join("global");
     let Some(home) = context.user_home.clone() else {
-        return Err(
-            Failure::usage("HOME is not set, and agents look for global skills there").into()
-        );
+        return Err(Failure::usage(
+            "HOME is not set; agents read global skills from the home folder",
+        )
+        .into());
     };
     let path = root.join(SKILLFILE);
     match read_skillfile(&root, config) {
-        Read::Good { file, lock, .. } => {
-            let place = Place { alias: None, root, agents: Vec::new() };
+        SkillfileState::Valid { file, lock, .. } => {
+            let location = ProjectLocation { alias: None, root, agents: Vec::new() };
             let target = Target {
                 alias: "global".to_owned(),
                 scope: Scope::Global,
                 adapter_base: home,
                 lock,
-                ..target(&place, file, config)
+                ..target(&location, file, config)
             };
-            Ok(Selected { targets: vec![target], ..Selected::default() })
+            Ok(SelectedProjects { targets: vec![target], ..SelectedProjects::default() })
         }
-        Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
-            .with_hint("run `csk global init` to make it")
+        SkillfileState::Missing => Err(Failure::usage(format!("`{path}` does not exist"))
+            .with_hint("run `csk global init` to create it")
             .into()),
-        Read::Bad { text, problems } => Err(Failure::malformed(text, problems).into()),
+        SkillfileState::Invalid { text, problems } => {
+            Err(Failure::malformed(text, problems).into())
+        }
     }
 }

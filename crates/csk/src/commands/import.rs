@@ -1,4 +1,4 @@
-//! `csk import`: skills that another manager installed, or that lie in an agent's folder, become declared ones.
+//! `csk import`: declares skills that another skill manager installed, or that are in the folder of an agent.
 
 mod adopt;
 mod declare;
@@ -7,41 +7,41 @@ mod find;
 use std::collections::BTreeSet;
 
 use csk_core::install::{SKILLS, Target};
-use csk_core::output::{ImportJson, ImportedJson, LeftJson, VERSION};
+use csk_core::output::{ImportJson, ImportedJson, SkippedJson, VERSION};
 use csk_core::{Config, Declaration, SKILLFILE, Skillfile, redacted, set_skill};
 use skill::Identifier;
 use term::{Failure, HelpText, safe_line};
 
-use crate::commands::add::{good_file, project_root};
+use crate::commands::add::{project_root, read_valid_skillfile};
 use crate::commands::global;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{at, target};
-use adopt::{in_the_way, put_away};
+use crate::projects::{location_of, target};
+use adopt::{blocking_paths, move_to_backups};
 use declare::Declarer;
-use find::{Candidate, Found, find, refuse_link};
+use find::{Candidate, ImportSearch, find, refuse_link};
 use skill_fs::{AbsPath, read_text, write_file};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: declares in Skillfile.json what another manager installed, or what lies in the folder of an agent.
+Adds skills to Skillfile.json that another skill manager installed, or that are in the folder of an agent. Sources:
 
-  skills-lock.json          of a project (version 1)
-  ~/.agents/.skill-lock.json  of the user (version 3); with --global
-  .claude/skills            and any other folder of skills: one that is a git repository is declared by its origin; \
-with --adopt a plain folder becomes a repository under skills_root
+  skills-lock.json            lockfile of a project (version 1)
+  ~/.agents/.skill-lock.json  lockfile of your user account (version 3); with --global
+  .claude/skills              and any other folder of skills. A git repository is declared by the URL of its `origin`. With \
+--adopt, a plain folder becomes a repository under skills_root
 
-Without FROM, those that are there are read. Each skill is cloned, or made a repository, and looked at before it is declared; \
-what cannot be had is told and left. With --adopt, folders that are in the way of the next install are moved to \
-.agents/backups. Files of other managers are not changed. `csk lock` and `csk install` come next.
+Without FROM, csk reads every source that exists. It clones each skill, or turns it into a repository, and checks it \
+before adding it. Skills that cannot be fetched are reported and skipped. With --adopt, folders that would block the next \
+install are moved to .agents/backups. Files of other skill managers are not changed. Run `csk lock` and `csk install` next.
 
-Reads:  config.json, Skillfile.json, the files named above
-Writes: Skillfile.json (made if it is missing); skills_root, for repositories that are cloned or made; with --adopt \
-.agents/backups",
+Reads:  config.json, Skillfile.json, the sources above
+Writes: Skillfile.json (created if missing); skills_root for new repositories; .agents/backups with --adopt",
     exit_codes: &[
-        ExitCode::Done.when("everything was imported"),
-        ExitCode::Failed.when("something was left, the rest was imported"),
-        ExitCode::Usage.when("usage or configuration; Skillfile.json was not written"),
+        ExitCode::Done.when("all skills were imported"),
+        ExitCode::Failed.when("a skill was skipped; the others were imported"),
+        ExitCode::Usage.when("usage or configuration error; Skillfile.json was not written"),
+        ExitCode::Locked.usual(),
     ],
     examples: &[
         "csk import --dry-run",
@@ -51,29 +51,29 @@ Writes: Skillfile.json (made if it is missing); skills_root, for repositories th
     ],
 };
 
-/// Declare what another manager installed
+/// Add skills installed by another skill manager to Skillfile.json
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ImportArgs {
-    /// A lock file, or a folder of skills [default: all that are there]
+    /// Lockfile, skill or folder of skills to import [default: every source that exists]
     #[arg(value_name = "FROM")]
     from: Option<String>,
-    /// A project: its alias, or a path in it [default: the project here]
+    /// Project alias, or a path inside a project [default: the enclosing project]
     #[arg(long, value_name = "TARGET", conflicts_with = "global", add = term::names(crate::completion::projects))]
     project: Option<String>,
-    /// Into the global scope
+    /// Import into the global scope
     #[arg(long)]
     global: bool,
-    /// Make repositories of plain folders, and move what is in the way to the backups
+    /// Turn plain folders into repositories, and move folders that block the install to .agents/backups
     #[arg(long)]
     adopt: bool,
-    /// Show it and change nothing
+    /// Print what would be imported, without changing anything
     #[arg(long)]
     dry_run: bool,
-    /// Use no network: nothing is cloned
+    /// Do not use the network; nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     offline: bool,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -85,16 +85,16 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> anyhow::Result
     } else {
         match project_root(context, &config, args.project.as_deref()) {
             Ok(root) => root,
-            // A project that csk does not know yet is what an import is for.
+            // The project may not have a Skillfile yet; the import creates it.
             Err(_) if args.project.is_none() => context.cwd.clone(),
             Err(failure) => return Err(failure),
         }
     };
     if args.adopt && !args.global {
-        // A checkout may bring links that lead anywhere: nothing is moved through one.
+        // A checkout may contain symlinks to any place, so nothing is moved through one.
         refuse_link(&root, &[".agents", ".agents/backups", SKILLS, ".claude", ".claude/skills"])?;
     }
-    let Found { candidates, mut left } = find(context, args, &root)?;
+    let ImportSearch { candidates, mut skipped } = find(context, args, &root)?;
     let path = root.join(SKILLFILE);
     let (_, declared) = skillfile(&root, &config)?;
     let mut imported = Vec::new();
@@ -105,78 +105,84 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> anyhow::Result
         let name = candidate.name.clone();
         if declared.contains(&name) {
             known.push(name.clone());
-            left.push(LeftJson { name, why: DECLARED.to_owned() });
+            skipped.push(SkippedJson { name, reason: ALREADY_DECLARED.to_owned() });
         } else if !seen.insert(name.clone()) {
-            left.push(LeftJson { name, why: "it was imported from elsewhere".to_owned() });
+            skipped.push(SkippedJson {
+                name,
+                reason: "already imported from another source".to_owned(),
+            });
         } else {
             match declarer.declaration(&candidate) {
                 Ok(declaration) => imported.push((candidate, declaration)),
-                Err(why) => left.push(LeftJson { name, why }),
+                Err(reason) => skipped.push(SkippedJson { name, reason }),
             }
         }
     }
-    let mut told = ImportJson {
+    let mut output = ImportJson {
         version: VERSION,
         skillfile: path.to_string(),
         imported: Vec::new(),
-        left,
+        skipped,
         notes: declarer.notes,
         written: false,
     };
     for (candidate, declaration) in &imported {
-        told.imported.push(ImportedJson {
+        output.imported.push(ImportedJson {
             name: candidate.name.clone(),
             from: candidate.from.clone(),
-            declared: words(declaration),
+            declared: declaration_line(declaration),
         });
     }
     if !imported.is_empty() && !args.dry_run {
-        // Somebody may have changed the file while repositories were cloned.
+        // The file may have changed while repositories were cloned.
         let _lock = context.lock()?;
         let written = write(&root, &config, &imported)?;
-        told.imported.retain(|one| written.contains(&one.name));
+        output.imported.retain(|one| written.contains(&one.name));
         imported.retain(|(candidate, _)| {
             let is_written = written.contains(&candidate.name);
             if !is_written {
-                let (name, why) = (candidate.name.clone(), MEANWHILE.to_owned());
-                told.left.push(LeftJson { name, why });
+                let (name, reason) = (candidate.name.clone(), DECLARED_MEANWHILE.to_owned());
+                output.skipped.push(SkippedJson { name, reason });
             }
             is_written
         });
-        told.written = true;
+        output.written = true;
     }
     let target = scope(context, &config, args, &root)?;
-    // What was declared before may still be in the way.
+    // A folder can block the install of a skill that was declared before.
     let names = imported.iter().map(|(_, declaration)| declaration.name.clone());
     let names = names.chain(known.iter().filter_map(|name| Identifier::new(name.as_str()).ok()));
     for name in names.collect::<Vec<_>>() {
-        for folder in in_the_way(&target, &name) {
+        for folder in blocking_paths(&target, &name) {
             if !args.adopt || args.dry_run {
-                let would = if args.adopt {
-                    "would be moved"
+                let note = if args.adopt {
+                    format!("{folder} would be moved to .agents/backups (dry-run)")
                 } else {
-                    "is in the way of `csk install`; --adopt moves it"
+                    format!(
+                        "{folder} blocks `csk install`; use --adopt to move it to .agents/backups"
+                    )
                 };
-                told.notes.push(format!("{folder} {would} to .agents/backups"));
+                output.notes.push(note);
             } else {
-                match put_away(&root, &name, &folder) {
-                    Ok(place) => told.notes.push(format!("moved {folder} to {place}")),
-                    Err(why) => told.left.push(LeftJson { name: name.to_string(), why }),
+                match move_to_backups(&root, &name, &folder) {
+                    Ok(backup) => output.notes.push(format!("moved {folder} to {backup}")),
+                    Err(reason) => {
+                        output.skipped.push(SkippedJson { name: name.to_string(), reason })
+                    }
                 }
             }
         }
     }
-    tell(context, args, &told)?;
-    // What was declared before was no failure.
-    Ok(ExitCode::failed_if(told.left.iter().any(|left| left.why != DECLARED)))
+    print_output(context, args, &output)?;
+    // A skill that was already declared does not count as a failure.
+    Ok(ExitCode::failed_if(output.skipped.iter().any(|skipped| skipped.reason != ALREADY_DECLARED)))
 }
 
-/// What is said of a skill that is declared.
-const DECLARED: &str = "it is declared already";
-/// What is said of a skill that somebody declared while its repository was cloned.
-const MEANWHILE: &str = "somebody has declared it meanwhile";
+const ALREADY_DECLARED: &str = "already declared";
+/// The reason for a skill that another process declared while its repository was cloned.
+const DECLARED_MEANWHILE: &str = "declared by another process in the meantime";
 
-/// Returns the scope that is imported into, as it is now.
+/// Returns the project or global scope to import into, as it is now.
 fn scope(
     context: &Context,
     config: &Config,
@@ -186,24 +192,24 @@ fn scope(
     let is_there = root.join(SKILLFILE).as_path().is_file();
     if args.global && is_there {
         let found = global::selected(context, config)?.targets.pop();
-        return Ok(found.ok_or_else(|| Failure::usage("the global scope cannot be read"))?);
+        return Ok(found.ok_or_else(|| Failure::usage("cannot read the global scope"))?);
     }
-    let file = if is_there { good_file(root, config)?.1 } else { Skillfile::default() };
-    Ok(target(&at(config, root.clone()), file, config))
+    let file = if is_there { read_valid_skillfile(root, config)?.1 } else { Skillfile::default() };
+    Ok(target(&location_of(config, root.clone()), file, config))
 }
 
-/// Reads the Skillfile, or makes an empty one; returns the names in it as well.
+/// Returns the text of the Skillfile, or of an empty one if it is missing, and the names of its skills.
 fn skillfile(root: &AbsPath, config: &Config) -> anyhow::Result<(String, BTreeSet<String>)> {
     let text = read_text(&root.join(SKILLFILE));
     if text?.is_none() {
         return Ok((Skillfile::minimal(), BTreeSet::new()));
     }
-    let (text, file) = good_file(root, config)?;
+    let (text, file) = read_valid_skillfile(root, config)?;
     Ok((text, file.skills.iter().map(|skill| skill.name.to_string()).collect()))
 }
 
-/// Writes declarations into the Skillfile; returns the names of those that nobody else has written meanwhile.
-#[expect(clippy::disallowed_methods, reason = "the edge: makes the folder of the global scope")]
+/// Writes the declarations to the Skillfile. Returns the names that were not declared by another process meanwhile.
+#[expect(clippy::disallowed_methods, reason = "the edge: creates the folder of the global scope")]
 fn write(
     root: &AbsPath,
     config: &Config,
@@ -217,10 +223,10 @@ fn write(
             continue;
         }
         text = set_skill(&text, declaration)
-            .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+            .ok_or_else(|| Failure::usage(format!("cannot edit `{path}`")))?;
         written.insert(declaration.name.to_string());
     }
-    // Who had skills in the folder of an agent goes on to have them there.
+    // Skills that came from Claude Code's folder should stay available there.
     let of_claude =
         |(candidate, _): &(Candidate, Declaration)| candidate.from.contains("/.claude/skills/");
     if config.default_agents.is_empty() && imported.iter().any(of_claude) {
@@ -230,37 +236,45 @@ fn write(
         return Err(Failure::malformed(text, problems).into());
     }
     std::fs::create_dir_all(root.as_path())
-        .map_err(|error| Failure::files(format!("cannot make {root}"), error))?;
+        .map_err(|error| Failure::files(format!("cannot create `{root}`"), error))?;
     write_file(&path, text.as_bytes())?;
     Ok(written)
 }
 
-fn tell(context: &mut Context, args: &ImportArgs, told: &ImportJson) -> anyhow::Result<()> {
+fn print_output(
+    context: &mut Context,
+    args: &ImportArgs,
+    output: &ImportJson,
+) -> anyhow::Result<()> {
     if args.json {
-        return Ok(context.ui.json(told)?);
+        return Ok(context.ui.json(output)?);
     }
-    let word = if args.dry_run { "would be declared (dry-run)" } else { "declared" };
-    for one in &told.imported {
-        let line = format!("{} {word}: {} (from {})", one.name, one.declared, one.from);
+    let result = if args.dry_run { "would be added (dry-run)" } else { "added" };
+    for one in &output.imported {
+        let line = format!("{} {result}: {} (from {})", one.name, one.declared, one.from);
         context.ui.done(&format!("{}\n", safe_line(&line)))?;
     }
-    for one in &told.left {
-        context.ui.error(&format!("{}: left: {}\n", safe_line(&one.name), safe_line(&one.why)))?;
+    for one in &output.skipped {
+        context.ui.error(&format!(
+            "{}: skipped: {}\n",
+            safe_line(&one.name),
+            safe_line(&one.reason)
+        ))?;
     }
-    for note in &told.notes {
+    for note in &output.notes {
         context.ui.error(&format!("note: {}\n", safe_line(note)))?;
     }
-    if told.written && args.global {
-        context.ui.note("next: csk lock --global, then csk global install\n")?;
-    } else if told.written {
-        context.ui.note("next: csk lock, then csk install --fix-gitignore\n")?;
-    } else if told.imported.is_empty() && told.left.is_empty() {
-        context.ui.note("there is nothing to import\n")?;
+    if output.written && args.global {
+        context.ui.note("next: run `csk lock --global`, then `csk global install`\n")?;
+    } else if output.written {
+        context.ui.note("next: run `csk lock`, then `csk install --fix-gitignore`\n")?;
+    } else if output.imported.is_empty() && output.skipped.is_empty() {
+        context.ui.note("nothing to import\n")?;
     }
     Ok(())
 }
 
-fn words(declaration: &Declaration) -> String {
+fn declaration_line(declaration: &Declaration) -> String {
     let from = declaration.git.as_deref().map(redacted);
     let from = from.unwrap_or_else(|| declaration.source.to_string());
     let path = declaration.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();

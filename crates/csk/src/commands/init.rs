@@ -1,6 +1,6 @@
-//! `csk init`: makes a project ready for skills.
+//! `csk init`: sets up a project for skills.
 
-#![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
+#![expect(clippy::disallowed_methods, reason = "creates the folder of git's exclude file")]
 
 use csk_core::{
     ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, not_ignored, with_block,
@@ -10,20 +10,20 @@ use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::clean;
+use crate::projects::canonical;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: makes a folder of a git repository ready for skills: an empty Skillfile.json with its lock, if there is none, and \
-entries that keep git from seeing what csk installs. They go into .gitignore: commit it with both files, and every clone can \
-`csk install --frozen`. With --private they go into .git/info/exclude, which is yours alone. What is there already stays as \
-it is.
+Sets up a folder inside a git repository for skills. csk creates an empty Skillfile.json and Skillfile.lock if they do \
+not exist, and adds the folders it installs into to .gitignore. Commit all three files, so that every clone can run \
+`csk install --frozen`. With --private, the ignore rules go to .git/info/exclude, which is not shared. Existing content is \
+not changed.
 
 Reads:  config.json
 Writes: Skillfile.json, Skillfile.lock, .gitignore or .git/info/exclude",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage or configuration, or the folder is not inside a git repository"),
+        ExitCode::Usage.when("usage or configuration error, or the folder is not inside a git repository"),
     ],
     examples: &[
         "csk init",
@@ -31,29 +31,29 @@ Writes: Skillfile.json, Skillfile.lock, .gitignore or .git/info/exclude",
     ],
 };
 
-/// Make a folder ready for skills
+/// Set up a project for skills
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct InitArgs {
-    /// The folder
+    /// Folder of the project
     #[arg(default_value = ".")]
     path: String,
-    /// Write the ignore entries to .git/info/exclude, which no other clone gets
+    /// Add ignore rules to .git/info/exclude instead of .gitignore, so that they are not shared
     #[arg(long)]
     private: bool,
 }
 
 pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
-    let root = clean(&context.cwd.join(&args.path));
+    let root = canonical(&context.cwd.join(&args.path));
     if !root.as_path().is_dir() {
-        let what = if root.as_path().exists() { "is no folder" } else { "does not exist" };
-        return Err(Failure::usage(format!("{root} {what}")).into());
+        let problem = if root.as_path().exists() { "is not a folder" } else { "does not exist" };
+        return Err(Failure::usage(format!("`{root}` {problem}")).into());
     }
     let exclude = exclude_file(&root)?;
     if exclude == ExcludeFile::NoRepository {
-        return Err(Failure::usage(format!("{root} is not inside a git repository"))
-            .with_hint("run `git init` there; what csk writes must be ignored by git")
+        return Err(Failure::usage(format!("`{root}` is not inside a git repository"))
+            .with_hint("run `git init` there first; git has to ignore the files that csk installs")
             .into());
     }
     let file = match exclude {
@@ -61,7 +61,7 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<Exi
         ExcludeFile::File(file) => file,
         ExcludeFile::NoRepository | ExcludeFile::Elsewhere(_) => {
             return Err(Failure::usage(format!(
-                "csk does not write ignore rules through `.git`: it leads out of {root}"
+                "cannot write ignore rules: `.git` points outside `{root}`"
             ))
             .with_hint("run `csk init` without --private")
             .into());
@@ -71,22 +71,23 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<Exi
     let has_lock = read_text(&lock)?.is_some();
     let is_new = read_text(&path)?.is_none();
     if is_new {
-        // The agents are written down, so that every clone has the same ones, whatever its user's config says.
+        // Record the agents, so that every clone uses the same ones regardless of the user's config.
         let custom = config.agents.custom();
         let shared = config.default_agents.iter().map(String::as_str);
         let shared: Vec<&str> =
             shared.filter(|id| !custom.iter().any(|agent| agent.id == *id)).collect();
         write_file(&path, Skillfile::empty(&shared).as_bytes())?;
-        context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
+        context.ui.done(&format!("created {}\n", safe_line(path.as_str())))?;
         if !has_lock {
-            // Without skills there is nothing to be locked, and that is what the lockfile says.
+            // A project without skills has an empty lockfile.
             let text = Lockfile::default().to_json();
             write_file(&lock, text.as_bytes())?;
-            context.ui.done(&format!("made {}\n", safe_line(lock.as_str())))?;
+            context.ui.done(&format!("created {}\n", safe_line(lock.as_str())))?;
         }
     } else if !has_lock {
-        let what = "`csk lock` writes Skillfile.lock, which `csk install --frozen` needs";
-        context.ui.error(&format!("note: there is no lockfile; {what}\n"))?;
+        context.ui.error(
+            "note: no Skillfile.lock; run `csk lock` to create it for `csk install --frozen`\n",
+        )?;
     }
     let agents = config.default_agents.iter().filter_map(|id| config.agents.find(id));
     let folders = agents.filter_map(|agent| agent.adapter).map(|folder| format!("{folder}/"));
@@ -95,16 +96,16 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<Exi
     let is_ignored = ignore(context, &file, &entries)?;
     let lockfile = [LOCKFILE.to_owned()];
     if not_ignored(&root, &lockfile).is_ok_and(|kept| kept.is_empty()) {
-        let what = "clones do not get it, and `csk install --frozen` fails there";
-        context.ui.error(&format!("warning: git ignores {LOCKFILE}: {what}\n"))?;
+        let effect = "clones will not have it, and `csk install --frozen` will fail there";
+        context.ui.error(&format!("warning: git ignores {LOCKFILE}: {effect}\n"))?;
     }
     if !is_new && !is_ignored {
-        context.ui.done(&format!("{} is set up already\n", safe_line(root.as_str())))?;
+        context.ui.done(&format!("{} is already set up\n", safe_line(root.as_str())))?;
     }
     Ok(ExitCode::Done)
 }
 
-/// Adds what is missing of `entries` to the end of a file of ignore rules; true if something was.
+/// Appends the missing `entries` to a file of ignore rules. Returns true if any were missing.
 fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> anyhow::Result<bool> {
     let old = read_text(file)?.unwrap_or_default();
     let missing: Vec<&str> = entries

@@ -1,4 +1,4 @@
-//! `csk install`: applies Skillfiles with what is on this machine.
+//! `csk install`: installs declared skills from local repositories.
 
 use csk_core::install::{
     Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, Rules,
@@ -13,23 +13,24 @@ use term::{HelpText, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Selected, Selection, located, select};
+use crate::projects::{SelectedProjects, Selection, located_message, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository \
-under skills_root is used as it is, and only one that is missing and has a `git` URL is cloned.
+Installs the skills declared in Skillfile.json, and removes those that are no longer declared. Existing repositories under \
+skills_root are not fetched; a missing repository that has a `git` URL is cloned.
 
-Reads:  config.json, Skillfile.json, the repositories under skills_root
-Writes: .agents/ and the folders of the agents in the project; with --fix-gitignore its .gitignore; \
-skills_root, for repositories that are cloned; csk's home, for its cache and lock
-A Skillfile.lock fixes the commits: they are installed whatever the references name now, which is told. Skills that \
-are new get added to it.
-What csk did not make it never changes or deletes. Edits of an installed skill are kept in .agents/backups/.",
+If Skillfile.lock exists, its commits are installed. csk warns when a tag or branch has moved since, and adds new skills to \
+the lockfile. csk never changes or deletes files it did not create. If you edited an installed skill, your version is \
+backed up to .agents/backups/.
+
+Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
+Writes: .agents/ and the agent folders of the project; Skillfile.lock for new skills; .gitignore with --fix-gitignore; \
+skills_root for cloned repositories; the cache, command files and process lock in csk's home",
     exit_codes: &[
-        ExitCode::Done.when("done; projects without a Skillfile.json are skipped"),
-        ExitCode::Failed.when("a skill or a project failed, the others are done"),
-        ExitCode::Usage.when("usage or configuration, or the one target's Skillfile.json is malformed"),
+        ExitCode::Done.when("success; projects without a Skillfile.json are skipped"),
+        ExitCode::Failed.when("a skill or project failed; the others were installed"),
+        ExitCode::Usage.when("usage or configuration error, or the Skillfile.json of the only target is malformed"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -41,7 +42,7 @@ What csk did not make it never changes or deletes. Edits of an installed skill a
     ],
 };
 
-/// Install the declared skills into projects
+/// Install the skills declared in Skillfile.json
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct InstallArgs {
@@ -49,10 +50,10 @@ pub(crate) struct InstallArgs {
     pub(crate) selection: Selection,
     #[command(flatten)]
     pub(crate) flags: InstallFlags,
-    /// Fail unless Skillfile.lock matches Skillfile.json, and no tag moved and no branch was forced
+    /// Fail if Skillfile.lock does not match Skillfile.json, a tag has moved, or a branch was force-pushed
     #[arg(long, env = "CSK_LOCKED", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     locked: bool,
-    /// As --locked and --offline together
+    /// Same as --locked and --offline together
     #[arg(long, env = "CSK_FROZEN", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     frozen: bool,
 }
@@ -60,31 +61,31 @@ pub(crate) struct InstallArgs {
 /// The flags that `install` and `upgrade` share.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InstallFlags {
-    /// Show what would be done, file by file, and change nothing
+    /// Print every file that would change, without changing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Fail when a tag names another commit than before
+    /// Fail if a tag has moved to a different commit
     #[arg(long)]
     strict_tags: bool,
-    /// Add missing entries to .gitignore
+    /// Add missing ignore rules to .gitignore
     #[arg(long)]
     fix_gitignore: bool,
-    /// Use no network: nothing is cloned
+    /// Do not use the network; nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
-    /// Audit what is new before it is installed; `--audit strict` also refuses what somebody should look at first [env: CSK_AUDIT]
+    /// Audit new skills before installing them; `--audit strict` also refuses REVIEW and UNANALYZABLE [env: CSK_AUDIT]
     #[arg(long, value_name = "off|advisory|strict", num_args = 0..=1, require_equals = true, default_missing_value = "advisory", value_parser = audit_mode)]
     audit: Option<AuditMode>,
-    /// Show every file that is written
+    /// Print every file that is written
     #[arg(long, short)]
     verbose: bool,
-    /// Write what was done, or would be, as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 impl InstallFlags {
-    /// Returns what an install does, with this use of Skillfile.lock.
+    /// Returns the install options for these flags and this use of Skillfile.lock.
     pub(crate) fn options(&self, lock: LockUse) -> Options {
         Options {
             rules: Rules {
@@ -98,21 +99,21 @@ impl InstallFlags {
     }
 }
 
-fn audit_mode(word: &str) -> Result<AuditMode, String> {
-    AuditMode::parse(word).ok_or_else(|| "expected off, advisory or strict".to_owned())
+fn audit_mode(value: &str) -> Result<AuditMode, String> {
+    AuditMode::parse(value).ok_or_else(|| "expected off, advisory or strict".to_owned())
 }
 
 pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let lock = if args.locked || args.frozen { LockUse::Require } else { LockUse::Follow };
-    let usual = args.flags.options(lock);
+    let options = args.flags.options(lock);
     let network = network(args.flags.offline || args.frozen);
     let selected = select(context, &config, &args.selection)?;
-    install_into(context, &config, &selected, &args.flags, Options { network, ..usual })
+    install_into(context, &config, &selected, &args.flags, Options { network, ..options })
 }
 
 /// Returns whether the network may be used.
-#[expect(clippy::fn_params_excessive_bools, reason = "it turns a flag into a word")]
+#[expect(clippy::fn_params_excessive_bools, reason = "it converts a flag to an enum")]
 pub(crate) fn network(offline: bool) -> Network {
     if offline { Network::Refused } else { Network::Allowed }
 }
@@ -120,7 +121,7 @@ pub(crate) fn network(offline: bool) -> Network {
 pub(crate) fn install_into(
     context: &mut Context,
     config: &Config,
-    selected: &Selected,
+    selected: &SelectedProjects,
     flags: &InstallFlags,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
@@ -131,25 +132,25 @@ pub(crate) fn install_into(
     for report in &reports {
         failed |= report.error.is_some() || report.skills.iter().any(SkillReport::has_failed);
         if !flags.json {
-            tell(context, report, flags)?;
+            print_project(context, report, flags)?;
         }
     }
     if flags.json {
         let projects = reports.iter().map(as_json).chain(not_installed(selected)).collect();
         context.ui.json(&InstallJson { version: VERSION, dry_run: flags.dry_run, projects })?;
     }
-    let brings_commands = reports.iter().any(ProjectReport::makes_commands);
-    if brings_commands && !flags.dry_run && !context.has_hook {
+    let provides_commands = reports.iter().any(ProjectReport::makes_commands);
+    if provides_commands && !flags.dry_run && !context.has_hook {
         context.ui.note(
-            "note: commands of skills are in .agents/bin, which is not on PATH in shells without csk's hook, nor for \
-             agents started there; see `csk shell-init --help` and `csk exec --help`\n",
+            "note: skill commands are in .agents/bin, which is not on your PATH; run `csk shell-init --install`, or \
+             start agents with `csk exec -- AGENT`\n",
         )?;
     }
     Ok(ExitCode::failed_if(failed))
 }
 
-/// Returns the projects in which nothing could be done, since their Skillfile.json cannot be read or is not there.
-fn not_installed(selected: &Selected) -> impl Iterator<Item = InstallProjectJson> {
+/// Returns the projects that were skipped because their Skillfile.json is unreadable or missing.
+fn not_installed(selected: &SelectedProjects) -> impl Iterator<Item = InstallProjectJson> {
     let empty = |alias: &str| InstallProjectJson {
         alias: alias.to_owned(),
         ignored: Vec::new(),
@@ -161,7 +162,7 @@ fn not_installed(selected: &Selected) -> impl Iterator<Item = InstallProjectJson
     let unreadable = selected.unreadable.iter().map(move |one| {
         let problem = one.problems.first();
         let error = problem.map(|problem| InstallErrorJson {
-            message: located(problem),
+            message: located_message(problem),
             hint: problem.hint.clone(),
         });
         InstallProjectJson { error, ..empty(&one.alias) }
@@ -208,12 +209,16 @@ fn skill_json(skill: &SkillReport) -> InstallSkillJson {
     }
 }
 
-fn tell(context: &mut Context, report: &ProjectReport, flags: &InstallFlags) -> anyhow::Result<()> {
+fn print_project(
+    context: &mut Context,
+    report: &ProjectReport,
+    flags: &InstallFlags,
+) -> anyhow::Result<()> {
     let alias = safe_line(&report.alias).into_owned();
     if !report.ignored.is_empty() {
-        let word = if flags.dry_run { "would be added (dry-run)" } else { "added" };
+        let result = if flags.dry_run { "would be added (dry-run)" } else { "added" };
         let entries = report.ignored.join(" ");
-        context.ui.done(&format!("{alias}: .gitignore {} {word}\n", safe_line(&entries)))?;
+        context.ui.done(&format!("{alias}: .gitignore {} {result}\n", safe_line(&entries)))?;
     }
     if let Some(error) = &report.error {
         let hint = error.hint().map_or_else(String::new, |hint| format!("{alias}: hint: {hint}\n"));
@@ -237,12 +242,12 @@ fn tell(context: &mut Context, report: &ProjectReport, flags: &InstallFlags) -> 
                 safe_line(warning)
             ))?;
         }
-        tell_skill(context, &alias, skill, flags)?;
+        print_skill(context, &alias, skill, flags)?;
     }
     Ok(())
 }
 
-fn tell_skill(
+fn print_skill(
     context: &mut Context,
     alias: &str,
     skill: &SkillReport,
@@ -252,7 +257,7 @@ fn tell_skill(
         let commit = skill.commit.as_ref().map_or("", |commit| commit.short());
         format!(" {} {} {commit}", declaration.reference.kind.as_str(), declaration.reference.name)
     });
-    let word = match &skill.outcome {
+    let result = match &skill.outcome {
         Outcome::Failed(error) => {
             let hint = error
                 .hint()
@@ -266,9 +271,9 @@ fn tell_skill(
         Outcome::Removed if flags.dry_run => "would be removed (dry-run)",
         Outcome::Removed => "removed",
         Outcome::Unlinked if flags.dry_run => "would be unlinked (dry-run)",
-        Outcome::Unlinked => "unlinked; csk did not create its folder, and keeps it",
+        Outcome::Unlinked => "unlinked; its folder was kept because csk did not create it",
     };
-    context.ui.done(&format!("{alias}: {}{} {word}\n", skill.name, safe_line(&wanted)))?;
+    context.ui.done(&format!("{alias}: {}{} {result}\n", skill.name, safe_line(&wanted)))?;
     if flags.dry_run || flags.verbose {
         for change in &skill.changes {
             context.ui.done(&format!("  {}\n", safe_line(change)))?;

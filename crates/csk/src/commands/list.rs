@@ -1,4 +1,4 @@
-//! `csk list`: the configured projects and what they declare.
+//! `csk list`: lists the configured projects and their declared skills.
 
 use csk_core::project::Checkout;
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use term::{HelpText, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Place, Read, named, read_skillfile};
+use crate::projects::{ProjectLocation, SkillfileState, checkout_of, read_skillfile};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: shows the configured projects and the skills they declare. Works without skills_root.
+Lists the configured projects and the skills they declare. It does not need skills_root to exist.
 
 Reads:  config.json, the Skillfile.json of each project
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Failed.when("a project's Skillfile.json is malformed, the others are shown"),
+        ExitCode::Failed.when("a project's Skillfile.json is malformed; the others are listed"),
         ExitCode::Usage.usual(),
     ],
     examples: &["csk list", "csk list --paths", "csk list --json"],
@@ -27,10 +27,10 @@ Writes: nothing",
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ListArgs {
-    /// Show aliases and paths
+    /// Print aliases and paths
     #[arg(long)]
     paths: bool,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -44,20 +44,22 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         let mut declared = None;
         let mut state = "ok";
         match read_skillfile(&entry.path, &config) {
-            Read::Good { file, .. } => (skills, declared) = (file.skills, file.project_alias),
-            Read::Missing => state = "no Skillfile.json",
-            Read::Bad { text, problems } => {
+            SkillfileState::Valid { file, .. } => {
+                (skills, declared) = (file.skills, file.project_alias)
+            }
+            SkillfileState::Missing => state = "no Skillfile.json",
+            SkillfileState::Invalid { text, problems } => {
                 failed = true;
                 state = "malformed Skillfile.json";
                 context.ui.problems(&text, &problems)?;
             }
         }
-        let place = Place {
+        let location = ProjectLocation {
             alias: Some(alias.clone()),
             root: entry.path.clone(),
             agents: entry.agents.clone(),
         };
-        let found = named(&place, declared.as_ref(), &config);
+        let found = checkout_of(&location, declared.as_ref(), &config);
         let declared: Vec<String> = skills
             .iter()
             .map(|skill| {

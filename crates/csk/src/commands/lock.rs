@@ -14,18 +14,18 @@ use crate::projects::{Selection, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: writes Skillfile.lock: for each declared skill the commit that its reference names, and the digest of its files. \
-From then on installs use these commits. Skills that are locked as they are declared stay at their commit unless \
---upgrade names them, or names none. Nothing is fetched: `csk update` does that.
+Pins the commit and the digest of each declared skill in Skillfile.lock. Installs then use these commits. A skill that is \
+already pinned keeps its commit, unless its declaration has changed or you pass --upgrade. Nothing is fetched; run \
+`csk update` first to fetch.
 
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
-Writes: Skillfile.lock; skills_root, for repositories that are cloned; csk's cache
+Writes: Skillfile.lock; skills_root for cloned repositories; the cache in csk's home
 
 Keys of Skillfile.lock: schema_version, skills: {NAME: {source, git, ref_kind, ref, commit, tree, bundle_sha256}}.",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Failed.when("a skill cannot be locked; what was locked of it before stays"),
-        ExitCode::Usage.when("usage or configuration, or the one target's file is malformed"),
+        ExitCode::Failed.when("a skill cannot be pinned; its previous entry is kept"),
+        ExitCode::Usage.when("usage or configuration error, or a file of the only target is malformed"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -35,26 +35,26 @@ Keys of Skillfile.lock: schema_version, skills: {NAME: {source, git, ref_kind, r
     ],
 };
 
-/// Write the commits of a project's skills to Skillfile.lock
+/// Pin the commits of a project's skills in Skillfile.lock
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct LockArgs {
-    /// A project: its alias, or a path in it [default: the project here, else all configured ones]
+    /// Project alias, or a path inside a project [default: the enclosing project, else all configured projects]
     #[arg(long = "project", value_name = "TARGET", add = term::names(crate::completion::projects))]
     target: Option<String>,
-    /// All configured projects
+    /// Select all configured projects
     #[arg(long, conflicts_with = "target")]
     all: bool,
-    /// The global scope
+    /// Select the global scope instead of a project
     #[arg(long, conflicts_with_all = ["target", "all"])]
     global: bool,
-    /// Take what the references name now, for these skills or for all
+    /// Pin what the tags and branches point to now, for these skills or for all
     #[arg(long, num_args = 0.., value_name = "SKILL", add = term::names(crate::completion::skills))]
     upgrade: Option<Vec<String>>,
-    /// Show what would change, and write nothing
+    /// Print what would change, without writing anything
     #[arg(long)]
     dry_run: bool,
-    /// Use no network: nothing is cloned
+    /// Do not use the network; nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     offline: bool,
 }
@@ -87,34 +87,34 @@ pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> anyhow::Result<Exi
     let reports = lock_all(&environment, &selected.targets, &options, &context.progress())?;
     let mut failed = selected.failed;
     for report in &reports {
-        failed |= tell(context, report, mode)?;
+        failed |= print_report(context, report, mode)?;
     }
     Ok(ExitCode::failed_if(failed))
 }
 
 fn unknown(name: &str, declared: &BTreeSet<&Identifier>) -> Failure {
-    let failure = Failure::usage(format!("there is no skill `{name}` in Skillfile.json"));
+    let failure = Failure::usage(format!("skill `{name}` is not declared in Skillfile.json"));
     match skill::nearest(name, declared.iter().map(|name| name.as_str())) {
         Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
         None => failure,
     }
 }
 
-/// Tells what became of a lock; returns true if something failed.
-fn tell(context: &mut Context, report: &LockReport, mode: Mode) -> anyhow::Result<bool> {
+/// Prints the result for one project. Returns true if anything failed.
+fn print_report(context: &mut Context, report: &LockReport, mode: Mode) -> anyhow::Result<bool> {
     let alias = safe_line(&report.alias).into_owned();
     let mut failed = false;
     for (name, change) in &report.skills {
         let line = match change {
             LockChange::Kept(commit) => format!("{} unchanged", commit.short()),
-            LockChange::Locked(None, commit) => format!("{} locked", commit.short()),
+            LockChange::Locked(None, commit) => format!("{} pinned", commit.short()),
             LockChange::Locked(Some(old), commit) if old == commit => {
-                format!("{} locked", commit.short())
+                format!("{} pinned", commit.short())
             }
             LockChange::Locked(Some(old), commit) => {
-                format!("{} -> {} locked", old.short(), commit.short())
+                format!("{} -> {} pinned", old.short(), commit.short())
             }
-            LockChange::Dropped => "dropped".to_owned(),
+            LockChange::Dropped => "removed".to_owned(),
             LockChange::Failed(error) => {
                 failed = true;
                 let hint = error.hint().map_or_else(String::new, |hint| {

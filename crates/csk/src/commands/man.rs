@@ -1,4 +1,4 @@
-//! `csk man`: manual pages.
+//! `csk man`: generates manual pages.
 
 use term::{HelpText, ManualArgs};
 
@@ -8,21 +8,18 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: writes a page for csk and for each of its commands into a folder, made from the program itself.
+Generates a manual page for csk and for each of its commands, and writes them to a folder.
 
 Reads:  nothing
-Writes: the folder",
+Writes: the pages in DIR",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage, or the folder cannot be written"),
+        ExitCode::Usage.when("usage error, or the folder cannot be written"),
     ],
-    examples: &[
-        "csk man ~/.local/share/man/man1",
-        "csk man docs/commands --format markdown",
-    ],
+    examples: &["csk man ~/.local/share/man/man1", "csk man docs/commands --format markdown"],
 };
 
-/// Write manual pages into a folder
+/// Write manual pages to a folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ManArgs {

@@ -1,29 +1,29 @@
-//! `csk outdated`: what is newer than what is installed.
+//! `csk outdated`: lists skills that have newer versions.
 
-use csk_core::operations::{Standing, outdated as look};
+use csk_core::operations::{Standing, outdated as find_outdated};
 use csk_core::output::{OutdatedJson, OutdatedProjectJson, StandingJson, VERSION};
 use term::{HelpText, headed_table, safe_line};
 
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Selection, Unreadable, select};
+use crate::projects::{Selection, UnreadableProject, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: shows which skills have something newer: a branch that went on, a tag that moved, a newer tag of the same kind. \
-The origin of each repository is asked once. Nothing is fetched and nothing is written.
+Lists skills that have a newer version: new commits on a branch, a moved tag, or a newer tag of the same kind. Each remote \
+is queried once. Nothing is fetched or written.
 
 Columns:
-  installed  the commit that is installed
+  installed  the installed commit
   wanted     the commit that `csk upgrade` would install
-  newest     the newest tag, where one is newer than the declared; `csk add NAME --tag TAG` declares it
+  newest     the newest tag, if it is newer than the declared one; use `csk add NAME --tag TAG` to switch to it
 
-Reads:  config.json, Skillfile.json, the repositories under skills_root, and what their origins list
+Reads:  config.json, Skillfile.json, the repositories under skills_root, the branches and tags of their remotes
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("it was shown; with --check: and nothing is outdated"),
-        ExitCode::Failed.when("a project or an origin cannot be read, the others are shown; with --check: something is outdated"),
+        ExitCode::Done.when("success; with --check, no skill is outdated"),
+        ExitCode::Failed.when("a project or a remote cannot be read, the others are listed; with --check, a skill is outdated"),
         ExitCode::Usage.usual(),
     ],
     examples: &[
@@ -33,22 +33,22 @@ Writes: nothing",
     ],
 };
 
-/// Show which skills have something newer, and change nothing
+/// List skills that have newer versions
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct OutdatedArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Show skills that are up to date as well
+    /// Also list skills that are up to date
     #[arg(long)]
     current: bool,
-    /// Fail if something is outdated
+    /// Fail if a skill is outdated
     #[arg(long)]
     check: bool,
-    /// Ask no origin: only what is on this machine counts
+    /// Do not query remotes; use only the local clones
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     offline: bool,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -58,14 +58,14 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> anyhow::Re
     let selected = select(context, &config, &args.selection)?;
     let environment = context.environment(&config);
     let progress = context.progress();
-    let found = look(&environment, &selected.targets, network(args.offline), &progress);
+    let found = find_outdated(&environment, &selected.targets, network(args.offline), &progress);
     drop(progress);
     let (mut failed, mut is_outdated) = (selected.failed, false);
-    let unreadable = |one: &Unreadable| OutdatedProjectJson {
+    let unreadable = |one: &UnreadableProject| OutdatedProjectJson {
         alias: one.alias.clone(),
         path: one.root.to_string(),
         skills: Vec::new(),
-        error: Some(one.words()),
+        error: Some(one.message()),
     };
     let mut projects: Vec<_> = selected.unreadable.iter().map(unreadable).collect();
     for (target, found) in selected.targets.iter().zip(found) {

@@ -1,4 +1,4 @@
-//! `csk project`: adds, removes and names projects.
+//! `csk project`: adds, removes and resolves projects.
 
 use std::path::Path;
 
@@ -10,18 +10,19 @@ use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Read, Selection, clean, named, places, read_skillfile};
+use crate::projects::{
+    Selection, SkillfileState, canonical, checkout_of, locate_projects, read_skillfile,
+};
 
 const ADD: HelpText = HelpText {
     text: "\
-Purpose: adds a project to the config, and makes an empty Skillfile.json in it if there is none. The folder \
-must exist.
+Adds a project to the config, and creates an empty Skillfile.json in it if there is none. The folder must exist.
 
 Reads:  config.json
-Writes: config.json, the project's Skillfile.json if it is missing",
+Writes: config.json; the project's Skillfile.json if it is missing",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("the alias is taken or malformed, or the folder does not exist"),
+        ExitCode::Usage.when("usage or configuration error, the alias is taken or invalid, or the folder does not exist"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -32,13 +33,13 @@ Writes: config.json, the project's Skillfile.json if it is missing",
 
 const REMOVE: HelpText = HelpText {
     text: "\
-Purpose: takes a project out of the config. Its files stay as they are.
+Removes a project from the config. Its files are not changed.
 
 Reads:  config.json
 Writes: config.json",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("there is no such project"),
+        ExitCode::Usage.when("usage or configuration error, or no such project"),
         ExitCode::Locked.usual(),
     ],
     examples: &["csk project remove demo-app"],
@@ -46,33 +47,35 @@ Writes: config.json",
 
 const RESOLVE: HelpText = HelpText {
     text: "\
-Purpose: shows which project a folder belongs to and what its working copy is called. Nothing is saved.
+Shows which project a folder belongs to, and the aliases of its checkout. Nothing is saved.
 
-Reads:  config.json, Skillfile.json, the project's branch
+Reads:  config.json, Skillfile.json, the current git branch of the project
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("there is no Skillfile.json in or above the folder"),
+        ExitCode::Usage
+            .when("usage or configuration error, or no Skillfile.json in or above the folder"),
     ],
-    examples: &[
-        "csk project resolve",
-        "csk project resolve ../worktree",
-    ],
+    examples: &["csk project resolve", "csk project resolve ../worktree"],
 };
 
 const GROUP: HelpText = HelpText {
     text: "\
-Purpose: projects that are in the config are meant by --all, and by an alias from anywhere.
+Manages the projects in the config. --all selects all of them, and each alias works from any folder.
 
-Keys of Skillfile.json, which stands in a project:
+Reads:  config.json, Skillfile.json
+Writes: config.json; Skillfile.json of a new project
+
+Keys of Skillfile.json, in the root of a project:
   schema_version  1
-  project         {alias}: what to call the project
-  agents          the agents of the project, by id
-  locale          the locale that skills are rendered in
-  skills          [{name, source, git, tag | branch | revision}]: source is the repository under skills_root \
-where its name differs, git is where to clone it from, and exactly one of the three references is given
+  project         {alias}: name of the project
+  agents          IDs of the agents that get the skills
+  locale          locale to render skills in
+  skills          [{name, source, git, path, tag | branch | revision}]: source is the name of the repository under \
+skills_root if it differs from name, git is the URL to clone it from, path is the subfolder that contains the skill; exactly \
+one of tag, branch and revision is required
 
-Keys of .csk-install.json, which stands in an installed skill: name, source, git, ref_kind, ref, commit, \
+Keys of .csk-install.json, in every installed skill: name, source, git, ref_kind, ref, commit, \
 content_sha256, bundle_sha256, locale, agents, commands, command_paths, runtime_roots, skill_schema_version, \
 capabilities, installed_at, files.",
     exit_codes: &[
@@ -86,7 +89,7 @@ capabilities, installed_at, files.",
     ],
 };
 
-/// Add, remove and name projects
+/// Add, remove and resolve projects
 #[derive(Debug, clap::Args)]
 #[command(after_help = GROUP)]
 pub(crate) struct ProjectArgs {
@@ -99,25 +102,25 @@ enum ProjectCommand {
     /// Add a project to the config
     #[command(after_help = ADD)]
     Add {
-        /// What to call it
+        /// Alias of the project
         alias: String,
-        /// Its folder
+        /// Folder of the project
         path: String,
     },
-    /// Take a project out of the config
+    /// Remove a project from the config
     #[command(after_help = REMOVE)]
     Remove {
-        /// What it is called
+        /// Alias of the project
         #[arg(add = term::names(crate::completion::projects))]
         alias: String,
     },
     /// Show which project a folder belongs to
     #[command(after_help = RESOLVE)]
     Resolve {
-        /// A project: its alias, or a path in it
+        /// Project alias, or a path inside a project
         #[arg(default_value = ".", add = term::names(crate::completion::projects))]
         target: String,
-        /// Write it as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -132,7 +135,7 @@ pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> anyhow::Resu
             if *json {
                 context.ui.json(&found)?;
             } else {
-                tell(context, &found)?;
+                print_resolved(context, &found)?;
             }
             Ok(ExitCode::Done)
         }
@@ -143,37 +146,40 @@ fn add(context: &mut Context, alias: &str, path: &str) -> anyhow::Result<ExitCod
     let _lock = context.lock()?;
     let config = context.config()?;
     let alias = Identifier::new(alias)
-        .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
-    let given = context.cwd.join(path);
-    if !given.as_path().is_dir() {
-        return Err(Failure::usage(format!("the folder {given} does not exist"))
-            .with_hint("make it first; csk does not")
+        .map_err(|error| Failure::usage(format!("invalid alias `{alias}`: {error}")))?;
+    let folder = context.cwd.join(path);
+    if !folder.as_path().is_dir() {
+        return Err(Failure::usage(format!("folder `{folder}` does not exist"))
+            .with_hint("create the folder first")
             .into());
     }
-    let root = clean(&given);
+    let root = canonical(&folder);
     if let Some(other) = config.projects.get(&alias).filter(|other| other.path != root) {
-        return Err(Failure::usage(format!("the alias `{alias}` is taken by {}", other.path))
-            .with_hint(format!("choose another, or run `csk project remove {alias}` first"))
-            .into());
+        return Err(Failure::usage(format!(
+            "alias `{alias}` is already used for `{}`",
+            other.path
+        ))
+        .with_hint(format!("choose another alias, or run `csk project remove {alias}` first"))
+        .into());
     }
-    // On a file system that folds case the two would share what csk keeps of them.
+    // On a case-insensitive file system the two projects would share csk's files.
     let is_twin = |known: &&Identifier| {
         **known != alias && known.as_str().eq_ignore_ascii_case(alias.as_str())
     };
     if let Some(twin) = config.projects.keys().find(is_twin) {
-        let what = format!("the alias `{alias}` differs from `{twin}` only in case");
-        return Err(Failure::usage(what).with_hint("choose another alias").into());
+        let message = format!("alias `{alias}` differs from `{twin}` only in case");
+        return Err(Failure::usage(message).with_hint("choose another alias").into());
     }
     let file = root.join(SKILLFILE);
-    let made = !Path::new(file.as_str()).exists();
-    if made {
+    let is_new = !Path::new(file.as_str()).exists();
+    if is_new {
         write_file(&file, Skillfile::minimal().as_bytes())?;
     }
     let declared = match read_skillfile(&root, &config) {
-        Read::Good { file, .. } => file.project_alias,
-        Read::Missing | Read::Bad { .. } => None,
+        SkillfileState::Valid { file, .. } => file.project_alias,
+        SkillfileState::Missing | SkillfileState::Invalid { .. } => None,
     };
-    // One that is there already keeps what the user has said of it.
+    // An existing entry keeps the user's settings.
     let entry = config.projects.get(&alias).cloned().unwrap_or_else(|| ProjectEntry {
         path: root.clone(),
         agents: Vec::new(),
@@ -181,7 +187,7 @@ fn add(context: &mut Context, alias: &str, path: &str) -> anyhow::Result<ExitCod
         checkout_alias: alias.clone(),
     });
     context.save_project(&alias, Some(&entry))?;
-    let note = if made { format!(", with an empty {SKILLFILE}") } else { String::new() };
+    let note = if is_new { format!(", created an empty {SKILLFILE}") } else { String::new() };
     context.ui.done(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
     Ok(ExitCode::Done)
 }
@@ -193,16 +199,16 @@ fn remove(context: &mut Context, alias: &str) -> anyhow::Result<ExitCode> {
         .ok()
         .and_then(|alias| Some((alias.clone(), config.projects.get(&alias)?)));
     let Some((alias, entry)) = found else {
-        let failure = Failure::usage(format!("there is no project `{alias}`"));
+        let failure = Failure::usage(format!("no project named `{alias}`"));
         return Err(match nearest(alias, config.projects.keys().map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-            None => failure.with_hint("`csk list` shows the configured projects"),
+            None => failure.with_hint("run `csk list` to see the configured projects"),
         }
         .into());
     };
     context.save_project(&alias, None)?;
     context.ui.done(&format!(
-        "removed {} ({}); its files stay\n",
+        "removed {} ({}); its files were not changed\n",
         alias,
         safe_line(entry.path.as_str())
     ))?;
@@ -212,16 +218,18 @@ fn remove(context: &mut Context, alias: &str) -> anyhow::Result<ExitCode> {
 fn resolved(context: &mut Context, target: &str) -> anyhow::Result<ResolveJson> {
     let config = context.config()?;
     let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
-    let Some(place) = places(context, &config, &selection)?.pop() else {
-        return Err(Failure::usage(format!("there is no project `{target}`")).into());
+    let Some(location) = locate_projects(context, &config, &selection)?.pop() else {
+        return Err(Failure::usage(format!("no project named `{target}`")).into());
     };
-    let root = &place.root;
+    let root = &location.root;
     let declared = match read_skillfile(root, &config) {
-        Read::Good { file, .. } => file.project_alias,
-        Read::Missing => None,
-        Read::Bad { text, problems } => return Err(Failure::malformed(text, problems).into()),
+        SkillfileState::Valid { file, .. } => file.project_alias,
+        SkillfileState::Missing => None,
+        SkillfileState::Invalid { text, problems } => {
+            return Err(Failure::malformed(text, problems).into());
+        }
     };
-    let found = named(&place, declared.as_ref(), &config);
+    let found = checkout_of(&location, declared.as_ref(), &config);
     Ok(ResolveJson {
         version: VERSION,
         project_alias: found.project_alias,
@@ -235,7 +243,7 @@ fn resolved(context: &mut Context, target: &str) -> anyhow::Result<ResolveJson> 
     })
 }
 
-fn tell(context: &mut Context, found: &ResolveJson) -> anyhow::Result<()> {
+fn print_resolved(context: &mut Context, found: &ResolveJson) -> anyhow::Result<()> {
     let lines = [
         ("project_alias", found.project_alias.as_str()),
         ("checkout_alias", &found.checkout_alias),

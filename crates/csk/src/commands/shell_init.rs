@@ -1,6 +1,6 @@
-//! `csk shell-init`: the hook that puts a project's commands on PATH.
+//! `csk shell-init`: prints or installs the shell hook that adds skill commands to PATH.
 
-#![expect(clippy::disallowed_methods, reason = "writes the file that a shell reads at its start")]
+#![expect(clippy::disallowed_methods, reason = "writes the startup file of a shell")]
 
 use std::fs;
 
@@ -13,17 +13,17 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: prints a hook that puts the commands of the project you are in on PATH, and takes them away when you leave. \
-They are links that csk made below its own home, so a checkout cannot put a program on PATH. Your own entries come \
-first, then the project's commands, then those of the global scope, which are on PATH everywhere; `commands_first` in \
-config.json puts the commands of skills first. The hook starts no process. CSK_AUTO_ENV=0 turns it off. Agents that \
-start without a shell use `csk exec` instead.
+Prints a shell hook that adds the skill commands of the current project to PATH, and removes them when you leave the \
+project. The commands are links in csk's home, so a checkout cannot put a program on PATH. The order is: your own entries, \
+the project's commands, then the commands of the global scope, which are available everywhere. Set `commands_first` in \
+config.json to put skill commands first. The hook starts no processes. Set CSK_AUTO_ENV=0 to disable it. For agents that \
+start without a shell, use `csk exec`.
 
 Reads:  csk's home
-Writes: nothing; with --install the file that the shell reads at its start, at its end and only once",
+Writes: nothing; with --install, the startup file of the shell (one line is appended, once)",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage, or the file cannot be written"),
+        ExitCode::Usage.when("usage error, or the startup file cannot be written"),
     ],
     examples: &[
         "eval \"$(csk shell-init bash)\"",
@@ -32,18 +32,18 @@ Writes: nothing; with --install the file that the shell reads at its start, at i
     ],
 };
 
-/// Print the hook that puts a project's commands on PATH
+/// Print or install the shell hook that adds skill commands to PATH
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ShellInitArgs {
-    /// The shell; the one that SHELL names, or bash, if you name none
+    /// Shell to generate the hook for [default: the shell in SHELL, else bash]
     shell: Option<Shell>,
-    /// Add it to the file that the shell reads at its start
+    /// Add the hook to the startup file of the shell
     #[arg(long)]
     install: bool,
 }
 
-/// The shells with a hook.
+/// The supported shells. Doc comments on the variants would show up in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Shell {
     Zsh,
@@ -53,7 +53,7 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
-    /// Returns the shell that a path like `/bin/zsh` is of.
+    /// Returns the shell for a path like `/bin/zsh`.
     pub(crate) fn of_path(path: &str) -> Option<Self> {
         match path.rsplit('/').next()? {
             "zsh" => Some(Self::Zsh),
@@ -83,8 +83,8 @@ impl Shell {
         text.replace("@FIRST@", first).replace("@HOME@", &quoted)
     }
 
-    /// Returns the line that brings the hook, and the file that the shell reads at its start.
-    pub(crate) fn start(self) -> (&'static str, Option<&'static str>) {
+    /// Returns the line that activates the hook, and the startup file relative to the home folder, if it is known.
+    pub(crate) fn startup_line(self) -> (&'static str, Option<&'static str>) {
         match self {
             Self::Zsh => ("eval \"$(csk shell-init zsh)\"", Some(".zshrc")),
             Self::Bash => ("eval \"$(csk shell-init bash)\"", Some(".bashrc")),
@@ -96,14 +96,14 @@ impl Shell {
     }
 }
 
-/// Returns a text for between single quotes of sh.
+/// Escapes text for use inside single quotes in sh.
 fn sh_quoted(text: &str) -> String {
     text.replace('\'', r"'\''")
 }
 
 pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> anyhow::Result<ExitCode> {
-    let own = || context.shell.as_deref().and_then(Shell::of_path).unwrap_or(Shell::Bash);
-    let shell = args.shell.unwrap_or_else(own);
+    let current = || context.shell.as_deref().and_then(Shell::of_path).unwrap_or(Shell::Bash);
+    let shell = args.shell.unwrap_or_else(current);
     if args.install {
         install(context, shell)?;
     } else {
@@ -113,29 +113,29 @@ pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> anyhow:
     Ok(ExitCode::Done)
 }
 
-/// Adds the line to the file that the shell reads at its start, unless it is there.
+/// Appends the hook to the startup file of the shell, unless it is there already.
 pub(crate) fn install(context: &mut Context, shell: Shell) -> anyhow::Result<()> {
-    let (line, file) = shell.start();
+    let (line, file) = shell.startup_line();
     let (Some(file), Some(home)) = (file, context.user_home.clone()) else {
-        return Err(Failure::usage("it is not known which file this shell reads at its start")
-            .with_hint(format!("put this line into it: {line}"))
+        return Err(Failure::usage("cannot determine the startup file of this shell")
+            .with_hint(format!("add this line to it: {line}"))
             .into());
     };
     let folder = match shell {
         Shell::Zsh => context.zdotdir.clone().unwrap_or_else(|| home.clone()),
         Shell::Bash | Shell::Fish | Shell::Powershell => home,
     };
-    // A file that is a link into the user's own collection is written where it is.
+    // If the file is a symlink, for example into a dotfiles repository, write to its target.
     let path = folder.join(file);
     let real = fs::canonicalize(path.as_path()).ok().and_then(|path| AbsPath::new(path).ok());
     let path = real.unwrap_or(path);
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Failure::files(format!("cannot write {path}"), error)
+        Failure::files(format!("cannot write `{path}`"), error)
     };
     let old = read_text(&path).map_err(|error| failed(error.into()))?.unwrap_or_default();
     let shown = safe_line(path.as_str()).into_owned();
     if old.lines().any(|found| found.trim() == line) {
-        context.ui.done(&format!("{shown} has the hook already\n"))?;
+        context.ui.done(&format!("{shown} already has the hook\n"))?;
         return Ok(());
     }
     if let Some(folder) = path.parent() {

@@ -1,4 +1,4 @@
-//! `csk skill`: checks a skill before it is published.
+//! `csk skill`: checks a skill before publication.
 
 #![expect(clippy::disallowed_methods, reason = "reads the skill")]
 
@@ -14,19 +14,19 @@ use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::clean;
+use crate::projects::{canonical, located_message};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: checks the SKILL.md of a skill's repository as strictly as the standard does, the name against the \
-folder included, and its csk-skill.json against the files that are there. `openskills validate` checks more.
+Checks SKILL.md strictly against the standard, including that the name matches the folder, and csk-skill.json against \
+the files in the folder. `openskills validate` checks more.
 
-Reads:  SKILL.md and csk-skill.json in the folder
+Reads:  SKILL.md, csk-skill.json and agents/runtime.json in the folder
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("the skill is valid"),
-        ExitCode::Failed.when("it is not"),
-        ExitCode::Usage.when("usage"),
+        ExitCode::Failed.when("the skill is invalid"),
+        ExitCode::Usage.when("usage error, or the skill cannot be read"),
     ],
     examples: &[
         "csk skill check .",
@@ -36,18 +36,21 @@ Writes: nothing",
 
 const GROUP: HelpText = HelpText {
     text: "\
-Purpose: for authors of skills.
+Commands for authors of skills.
 
-Keys of csk-skill.json, which stands in a skill that brings or needs commands:
+Reads:  the files of a skill
+Writes: nothing
+
+Keys of csk-skill.json, for skills that provide or need commands:
   schema_version  1, 2 or 3
-  runtime_roots   from 2: folders that commands run in; they are installed for commands, not for agents
-  commands        {NAME: {type: script, unix_path, win_path}}: a command that the skill brings; \
-{NAME: {type: system, command, hint}}: one that must be on PATH
-  capabilities    from 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
+  runtime_roots   since 2: folders with files that commands need; agents do not see them
+  commands        {NAME: {type: script, unix_path, win_path}}: a command that the skill provides; \
+{NAME: {type: system, command, hint}}: a program that must be on PATH
+  capabilities    since 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
     exit_codes: &[
         ExitCode::Done.when("the skill is valid"),
-        ExitCode::Failed.when("it is not"),
-        ExitCode::Usage.when("usage"),
+        ExitCode::Failed.when("the skill is invalid"),
+        ExitCode::Usage.when("usage error, or the skill cannot be read"),
     ],
     examples: &[
         "csk skill check .",
@@ -64,12 +67,12 @@ pub(crate) struct SkillArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum SkillCommand {
-    /// Check a skill before it is published
+    /// Check a skill before publication
     #[command(after_help = HELP)]
     Check {
-        /// The folder of the skill
+        /// Folder of the skill
         dir: String,
-        /// Write it as JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -77,25 +80,25 @@ enum SkillCommand {
 
 pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     let SkillCommand::Check { dir, json } = &args.command;
-    let folder = clean(&context.cwd.join(dir));
+    let folder = canonical(&context.cwd.join(dir));
     let has = |name: &str| folder.join(name).as_path().exists();
     let is_fallback = !has(SKILL_FILE) && has(SKILL_FILE_FALLBACK);
     let path = folder.join(if is_fallback { SKILL_FILE_FALLBACK } else { SKILL_FILE });
     let metadata = fs::symlink_metadata(path.as_path())
-        .map_err(|error| Failure::files(format!("cannot read {path}"), error))?;
+        .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
         return Err(Failure::usage(format!(
-            "{path} is not a regular file of at most {MAX_SKILL_FILE_BYTES} bytes"
+            "`{path}` is not a regular file of at most {MAX_SKILL_FILE_BYTES} bytes"
         ))
         .into());
     }
     let bytes = fs::read(path.as_path())
-        .map_err(|error| Failure::files(format!("cannot read {path}"), error))?;
+        .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
     let input = Input { file: path.as_str(), directory: folder.file_name(), bytes: &bytes };
     let mut parsed = parse(&input, Strictness::Strict);
     if is_fallback {
         let message = format!(
-            "the file is called `{SKILL_FILE_FALLBACK}`; the standard asks for `{SKILL_FILE}`"
+            "the file is named `{SKILL_FILE_FALLBACK}`; the standard requires `{SKILL_FILE}`"
         );
         let problem =
             Diagnostic::of_file(Code::FileName, Strictness::Strict, path.as_str(), message);
@@ -120,16 +123,11 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<E
     }
     let is_valid = problems.iter().all(|problem| problem.severity != Severity::Error);
     if *json {
-        let shown = |problem: &Diagnostic| {
-            let place =
-                problem.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
-            format!("{}{}: {}", problem.file, place.unwrap_or_default(), problem.message)
-        };
         context.ui.json(&SkillCheckJson {
             version: VERSION,
             path: folder.to_string(),
             valid: is_valid,
-            problems: problems.iter().map(shown).collect(),
+            problems: problems.iter().map(located_message).collect(),
         })?;
         return Ok(ExitCode::failed_if(!is_valid));
     }
@@ -138,7 +136,7 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<E
     Ok(ExitCode::failed_if(!is_valid))
 }
 
-/// Tells what stands at a path of the skill.
+/// Returns the kind of the entry at a path of the skill.
 fn entry(folder: &AbsPath, path: &str) -> Option<TreeEntry> {
     let metadata = fs::symlink_metadata(folder.join(path).as_path()).ok()?;
     match metadata.file_type() {

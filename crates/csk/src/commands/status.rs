@@ -1,32 +1,32 @@
-//! `csk status`: what is installed against what is declared.
+//! `csk status`: compares installed with declared skills.
 
-use csk_core::install::{Label, Plan, SkillError, SkillPlan, Target, status as look};
+use csk_core::install::{Label, Plan, SkillError, SkillPlan, Target, status as plan_status};
 use csk_core::{Config, Declaration, SKILLFILE};
 use serde_json::{Value, json};
 use term::{HelpText, safe_line, whole_table};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::projects::{Selected, Selection, located, select};
+use crate::projects::{SelectedProjects, Selection, located_message, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: compares each project with its Skillfile.json, file by file, and changes nothing.
+Compares the installed skills of each project with its Skillfile.json, file by file. It changes nothing.
 
 Labels:
   up-to-date        installed as declared
-  missing           declared, not installed
-  update-available  the reference, its commit, the locale or the agents differ from what is installed
-  content-drift     installed, but its files or the entries of agents are not what was installed
-  error             cannot be told; the reason is on standard error
-  removed           installed, not declared any more
+  missing           declared but not installed
+  update-available  the declared tag, branch or revision, its commit, the locale or the agents differ
+  content-drift     the files or the agent entries differ from what was installed
+  error             the status cannot be determined; the reason is on standard error
+  removed           installed but no longer declared
 
-Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
+Reads:  config.json, Skillfile.json, the repositories under skills_root, the installed skills
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("the status was shown; with --check: and everything is up to date"),
-        ExitCode::Failed.when("a project cannot be read; with --check: something is not up to date"),
-        ExitCode::Usage.when("usage or configuration, or the one target's Skillfile.json is malformed"),
+        ExitCode::Done.when("the status was printed; with --check, everything is up to date"),
+        ExitCode::Failed.when("a project cannot be read; with --check, something is not up to date"),
+        ExitCode::Usage.when("usage or configuration error, or the Skillfile.json of the only target is malformed"),
     ],
     examples: &[
         "csk status",
@@ -35,7 +35,7 @@ Writes: nothing",
     ],
 };
 
-/// Show whether projects have what they declare
+/// Show whether installed skills match Skillfile.json
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct StatusArgs {
@@ -45,13 +45,13 @@ pub(crate) struct StatusArgs {
     flags: StatusFlags,
 }
 
-/// The flags of every status.
+/// The flags shared by `csk status` and `csk global status`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusFlags {
     /// Fail unless everything is up to date
     #[arg(long)]
     check: bool,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -65,14 +65,14 @@ pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> anyhow::Result
 pub(crate) fn show_status(
     context: &mut Context,
     config: &Config,
-    selected: &Selected,
+    selected: &SelectedProjects,
     args: &StatusFlags,
 ) -> anyhow::Result<ExitCode> {
     let environment = context.environment(config);
     let mut is_current = !selected.failed;
     let mut failed = selected.failed;
     let unreadable = selected.unreadable.iter().map(|one| {
-        let error = one.problems.first().map(located);
+        let error = one.problems.first().map(located_message);
         json!({ "alias": one.alias, "path": one.root.as_str(), "skills": [], "error": error })
     });
     let skipped = selected.skipped.iter().map(|(alias, root)| {
@@ -80,11 +80,12 @@ pub(crate) fn show_status(
         json!({ "alias": alias, "path": root.as_str(), "skills": [], "error": error })
     });
     let mut projects: Vec<Value> = unreadable.chain(skipped).collect();
-    for (target, plan) in selected.targets.iter().zip(look(&environment, &selected.targets)) {
+    for (target, plan) in selected.targets.iter().zip(plan_status(&environment, &selected.targets))
+    {
         match plan {
             Ok(plan) => {
                 is_current &= plan.is_current();
-                // Nothing of the project is installed while it is so.
+                // A command collision blocks the whole project.
                 failed |= !plan.collisions.is_empty();
                 if args.json {
                     projects.push(as_json(target, &plan));
@@ -121,11 +122,11 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> anyhow::Result<(
     for warning in plan.warnings.iter().chain(&plan.notes) {
         context.ui.error(&format!("{alias}: warning: {}\n", safe_line(warning)))?;
     }
-    // Where nothing was installed yet, nothing is missing.
+    // Before the first install, these files are not expected to exist.
     let is_installed = plan.skills.iter().any(|skill| skill.installed.is_some());
     for file in plan.env.iter().filter(|_| is_installed) {
         context.ui.error(&format!(
-            "{alias}: {} is missing or wrong; csk install writes it\n",
+            "{alias}: {} is missing or outdated; run `csk install` to write it\n",
             file.path
         ))?;
     }
@@ -154,8 +155,8 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> anyhow::Result<(
         if fits {
             context.ui.out(&format!("{line}\n"))?;
         } else {
-            let words: Vec<String> = line.split("  ").map(|word| word.trim().to_owned()).collect();
-            let cells = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let cells = line.split("  ").map(|cell| cell.trim().to_owned());
+            let cells = cells.filter(|cell| !cell.is_empty()).collect();
             context.ui.out(&whole_table(&[cells], context.ui.width))?;
         }
         for warning in &skill.warnings {
@@ -195,7 +196,7 @@ fn reference(declaration: Option<&Declaration>) -> String {
     })
 }
 
-/// Returns the commit that is installed, shortened.
+/// Returns the short ID of the installed commit.
 fn commit(skill: &SkillPlan) -> Option<String> {
     skill.installed.as_ref().map(|installed| installed.commit.chars().take(7).collect())
 }

@@ -1,4 +1,4 @@
-//! `csk update`: fetches the repositories of skills.
+//! `csk update`: fetches skill repositories.
 
 use csk_core::install::update as fetch_all;
 use csk_core::{Config, Fetched};
@@ -10,26 +10,26 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not \
-changed; `csk install` or `csk upgrade` brings what was fetched into them.
+Fetches branches and tags of every git repository under skills_root, in parallel. It does not change projects; run \
+`csk install` or `csk upgrade` to install what was fetched.
 
 Reads:  config.json
-Writes: the repositories under skills_root (their remote branches and tags, never a working tree)",
+Writes: the repositories under skills_root (remote branches and tags, never a working tree)",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Failed.when("a repository could not be fetched, the others are"),
-        ExitCode::Usage.when("usage or configuration, or skills_root holds no repository"),
+        ExitCode::Failed.when("a repository could not be fetched; the others were"),
+        ExitCode::Usage.when("usage or configuration error, or skills_root contains no repository"),
     ],
     examples: &[
         "csk update",
     ],
 };
 
-/// Fetch the repositories of all skills
+/// Fetch all skill repositories
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct UpdateArgs {
-    /// Use no network: an error, since that is all that this command is for
+    /// Do not use the network: this makes the command fail, since it only fetches
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
 }
@@ -42,13 +42,13 @@ pub(crate) fn update(context: &mut Context, args: &UpdateArgs) -> anyhow::Result
     update_all(context, &config)
 }
 
-/// Returns the refusal to fetch where no network may be used.
+/// Returns the error for a fetch with the network disabled.
 pub(crate) fn no_network() -> Failure {
-    Failure::usage("nothing can be fetched without the network")
-        .with_hint("take --offline away, and unset CSK_OFFLINE and CSK_FROZEN")
+    Failure::usage("cannot fetch: the network is disabled")
+        .with_hint("remove --offline, and unset CSK_OFFLINE and CSK_FROZEN")
 }
 
-/// As [`update_all`], where data is asked for of what comes next: only what goes wrong is told.
+/// Same as [`update_all`] before an install. With `--json` it prints only errors, since standard output is for the JSON.
 pub(crate) fn update_for(
     context: &mut Context,
     config: &Config,

@@ -1,4 +1,4 @@
-//! `csk upgrade`: update, then install.
+//! `csk upgrade`: runs `update`, then `install`.
 
 use csk_core::install::{LockUse, repositories};
 use term::{HelpText, safe_line};
@@ -11,17 +11,16 @@ use crate::projects::{Selection, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: fetches all repositories of skills, then installs: this moves skills that follow a branch. \
-A Skillfile.lock is written anew.
+Fetches all skill repositories, then installs. This moves skills that follow a branch to its newest commit. Skillfile.lock \
+is rewritten if it exists. If a repository cannot be fetched, csk reports it and installs from the local clone. With \
+--dry-run, nothing is fetched: the plan is based on the local clones.
 
-Reads and writes what `csk update` and `csk install` do. A repository that cannot be fetched is reported, and \
-what is on this machine is installed.
-
-With --dry-run nothing is fetched: the plan is for what is on this machine now.",
+Reads:  the same as `csk update` and `csk install`
+Writes: the same as `csk update` and `csk install`",
     exit_codes: &[
-        ExitCode::Done.when("done; projects without a Skillfile.json are skipped"),
-        ExitCode::Failed.when("a fetch, a skill or a project failed, the others are done"),
-        ExitCode::Usage.when("usage or configuration, or the one target's Skillfile.json is malformed"),
+        ExitCode::Done.when("success; projects without a Skillfile.json are skipped"),
+        ExitCode::Failed.when("a fetch, a skill or a project failed; the others were processed"),
+        ExitCode::Usage.when("usage or configuration error, or the Skillfile.json of the only target is malformed"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -31,7 +30,7 @@ With --dry-run nothing is fetched: the plan is for what is on this machine now."
     ],
 };
 
-/// Fetch the repositories of skills, then install
+/// Fetch all skill repositories, then install
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct UpgradeArgs {
@@ -44,7 +43,7 @@ pub(crate) struct UpgradeArgs {
 pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let selected = select(context, &config, &args.selection)?;
-    // A machine without repositories has nothing to fetch yet; the install clones them.
+    // Without repositories there is nothing to fetch yet; the install clones them.
     let known = repositories(&config.skills_root);
     let updated = if args.flags.dry_run {
         for name in known.iter().filter(|_| !args.flags.json) {

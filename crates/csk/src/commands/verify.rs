@@ -1,4 +1,4 @@
-//! `csk verify`: proves that what is on disk is what was installed.
+//! `csk verify`: verifies installed files byte for byte.
 
 use csk_core::operations::verify as verify_all;
 use serde_json::json;
@@ -10,16 +10,16 @@ use crate::projects::{Selection, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: proves that what is installed is what its commit holds, byte for byte: skills, entries of agents, commands and \
-their runtime, env files, markers, and the lock if there is one. Every file is read and every skill is built again from \
-git's objects; nothing that csk remembers is believed. It changes nothing.
+Verifies byte for byte that the installed files match their commits: skills, agent entries, command files, env files, \
+install markers, and Skillfile.lock if there is one. It reads every file and rebuilds every skill from git objects, \
+without trusting any cache. It changes nothing.
 
-Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, all that is installed
+Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, all installed files
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("everything is as it should be"),
-        ExitCode::Failed.when("something differs"),
-        ExitCode::Usage.when("usage or configuration, or the one target's file is malformed"),
+        ExitCode::Done.when("everything matches"),
+        ExitCode::Failed.when("at least one file differs, or a project cannot be read"),
+        ExitCode::Usage.when("usage or configuration error, or a file of the only target is malformed"),
     ],
     examples: &[
         "csk verify",
@@ -27,13 +27,13 @@ Writes: nothing",
     ],
 };
 
-/// Prove that what is on disk is what was installed, byte for byte
+/// Verify that installed files match their commits, byte for byte
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
     let config = context.config()?;
     let selected = select(context, &config, &args.selection)?;
     let environment = context.environment(&config);
-    let mut is_good = !selected.failed;
+    let mut is_ok = !selected.failed;
     let mut projects = Vec::new();
     for (target, found) in selected.targets.iter().zip(verify_all(&environment, &selected.targets))
     {
@@ -50,14 +50,14 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                is_good = false;
+                is_ok = false;
                 let error = error.to_string();
                 projects.push(json!({ "alias": target.alias, "path": target.root.as_str(), "skills": [], "problems": [error] }));
                 context.ui.error(&format!("{alias}: {}\n", safe_line(&error)))?;
                 continue;
             }
         };
-        is_good &= found.is_good();
+        is_ok &= found.is_good();
         if args.json {
             let skills: Vec<_> = found
                 .skills
@@ -80,7 +80,7 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
         }
     }
     if args.json {
-        context.ui.json(&json!({ "version": 1, "good": is_good, "projects": projects }))?;
+        context.ui.json(&json!({ "version": 1, "ok": is_ok, "projects": projects }))?;
     }
-    Ok(ExitCode::failed_if(!is_good))
+    Ok(ExitCode::failed_if(!is_ok))
 }

@@ -1,4 +1,4 @@
-//! `csk why`: why a skill or a command is there.
+//! `csk why`: explains why a skill, command or program is needed.
 
 use csk_core::install::{BIN, ContextState, SKILLS, Target, observe_project};
 use csk_core::output::{ReasonJson, VERSION, WhyJson};
@@ -14,15 +14,15 @@ use crate::projects::{Selection, select_any};
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: says why a skill or a command is there: who declares it, by which reference, from which repository, at which commit, \
-where it is, and which agents see it. For a program that skills need, it says which ones. All configured projects and the \
-global scope are looked at.
+Explains why a skill or command is installed: which project declares it, the tag or branch, the repository, the commit, \
+where it is installed, and which agents see it. For a program, it lists the skills that require it. All configured projects \
+and the global scope are searched.
 
-Reads:  config.json, every Skillfile.json, what is installed
+Reads:  config.json, every Skillfile.json, the installed skills
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("there is a reason"),
-        ExitCode::Failed.when("no project declares, brings or needs it"),
+        ExitCode::Done.when("a reason was found"),
+        ExitCode::Failed.when("no project declares, provides or requires it, or a project cannot be read"),
         ExitCode::Usage.usual(),
     ],
     examples: &[
@@ -32,14 +32,14 @@ Writes: nothing",
     ],
 };
 
-/// Say why a skill or a command is there
+/// Explain why a skill or command is installed
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhyArgs {
-    /// A skill, or a command
+    /// Name of a skill, command or program
     #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> anyhow::Result<ExitC
     let mut failed = here.failed || all.failed;
     let mut targets = here.targets;
     targets.extend(all.targets);
-    match global::target_if_there(context, &config) {
+    match global::target_if_exists(context, &config) {
         Ok(global) => targets.extend(global),
         Err(error) => {
             failed = true;
@@ -66,7 +66,7 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> anyhow::Result<ExitC
     for target in &targets {
         let observed = match observe_project(&environment, target) {
             Ok(observed) => observed,
-            // One project that cannot be read stops no other.
+            // A project that cannot be read does not stop the others.
             Err(error) => {
                 failed = true;
                 let line = format!("{}: {error}", target.alias);
@@ -94,7 +94,9 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> anyhow::Result<ExitC
         let near = nearest(&args.name, names.iter().map(String::as_str));
         let hint = near.map(|near| format!("hint: did you mean `{near}`?\n")).unwrap_or_default();
         let name = safe_line(&args.name).into_owned();
-        context.ui.error(&format!("no skill is called `{name}`, brings it or needs it\n{hint}"))?;
+        context.ui.error(&format!(
+            "error: no skill is named `{name}`, provides it or requires it\n{hint}"
+        ))?;
         return Ok(ExitCode::Failed);
     }
     for (number, reason) in reasons.iter().enumerate() {
@@ -111,12 +113,12 @@ fn reason(
     marker: Option<&Marker>,
     name: &str,
 ) -> Vec<ReasonJson> {
-    let brings = marker
+    let provides = marker
         .is_some_and(|marker| marker.command_paths.keys().any(|command| command.as_str() == name));
-    let needs = marker
-        .is_some_and(|marker| !brings && marker.commands.iter().any(|command| command == name));
+    let requires = marker
+        .is_some_and(|marker| !provides && marker.commands.iter().any(|command| command == name));
     let is_skill = skill.name.as_str() == name;
-    let made = |kind: &str, path: String| ReasonJson {
+    let reason = |kind: &str, path: String| ReasonJson {
         kind: kind.to_owned(),
         project: target.alias.clone(),
         skill: skill.name.to_string(),
@@ -130,13 +132,13 @@ fn reason(
     let skill_path = || target.root.join(SKILLS).join(skill.name.as_str()).to_string();
     let mut reasons = Vec::new();
     if is_skill {
-        reasons.push(made("skill", skill_path()));
+        reasons.push(reason("skill", skill_path()));
     }
-    if brings {
-        reasons.push(made("command", target.root.join(BIN).join(name).to_string()));
+    if provides {
+        reasons.push(reason("command", target.root.join(BIN).join(name).to_string()));
     }
-    if needs {
-        reasons.push(made("program", skill_path()));
+    if requires {
+        reasons.push(reason("program", skill_path()));
     }
     reasons
 }
@@ -150,20 +152,20 @@ fn source(skill: &Declaration) -> String {
 }
 
 fn shown(reason: &ReasonJson, width: Option<usize>) -> String {
-    let what = match reason.kind.as_str() {
-        "command" => format!("a command of the skill {}", reason.skill),
-        "program" => format!("a program that the skill {} needs", reason.skill),
-        _ => "a skill".to_owned(),
+    let title = match reason.kind.as_str() {
+        "command" => format!("command of skill {}", reason.skill),
+        "program" => format!("program required by skill {}", reason.skill),
+        _ => "skill".to_owned(),
     };
     let mut rows = vec![
         vec!["  declared in".to_owned(), reason.declared_in.clone()],
         vec!["  reference".to_owned(), reason.reference.clone()],
         vec!["  repository".to_owned(), reason.source.clone()],
         vec!["  installed".to_owned(), reason.installed.clone().unwrap_or_else(|| "no".to_owned())],
-        vec!["  at".to_owned(), reason.path.clone()],
+        vec!["  path".to_owned(), reason.path.clone()],
     ];
     if !reason.agents.is_empty() {
         rows.push(vec!["  agents".to_owned(), reason.agents.join(", ")]);
     }
-    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&what), whole_table(&rows, width))
+    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&title), whole_table(&rows, width))
 }

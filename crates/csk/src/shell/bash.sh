@@ -1,12 +1,12 @@
-# csk: puts the commands of a project's skills on PATH while you are in the project.
-# Put into ~/.bashrc:  eval "$(csk shell-init bash)"
-# CSK_AUTO_ENV=0 turns it off. It starts no process.
+# csk: adds the commands of a project's skills to PATH while you are in the project.
+# Add to ~/.bashrc:  eval "$(csk shell-init bash)"
+# Set CSK_AUTO_ENV=0 to disable it. It starts no processes.
 
 _csk_home='@HOME@'
-# 1 puts the commands before your own programs, 0 after them.
+# 1: skill commands come before your own programs on PATH; 0: after them.
 _csk_first='@FIRST@'
 
-# Takes csk's entries out of PATH.
+# Removes csk's entries from PATH.
 _csk_clear() {
     local rest="${PATH-}:" entry kept=''
     while [ -n "$rest" ]; do
@@ -20,12 +20,12 @@ _csk_clear() {
     PATH=${kept#:}
 }
 
-# Returns 0 if csk has installed into the folder $1; then _csk_name is the folder of its commands. They are links that
-# csk made below its own home: nothing in a checkout is ever put on PATH.
+# Returns 0 if csk has installed into the folder $1, and sets _csk_name to its folder of command links. The links are in
+# csk's home, so nothing in a checkout is ever put on PATH.
 _csk_known() {
     local line root
     [ -r "$_csk_home/hook/projects" ] || return 1
-    # Blanks at the end of a path are a part of it.
+    # Trailing spaces are part of a path.
     while IFS= read -r line; do
         root=${line#* }
         [ "$1" -ef "$root" ] || continue
@@ -51,7 +51,7 @@ _csk_hook() {
     done
     # The project's commands come before the global ones.
     if [ -n "$global" ] && [ -d "$global" ]; then ours="${ours:+$ours:}$global"; fi
-    # Somebody may have set PATH anew.
+    # Something else may have changed PATH since the last prompt.
     if [ "$wanted" != "${_csk_active-}" ] || [ "$ours" != "${_csk_ours-}" ] || [ "${PATH-}" != "${_csk_path-}" ]; then
         _csk_clear
         if [ -n "$ours" ] && [ "$_csk_first" = 1 ]; then
@@ -68,13 +68,13 @@ _csk_hook() {
     _csk_end
 }
 
-# Ends a hook with the status before it; under `set -e` that would end the shell.
+# Restores the exit status from before the hook, except under `set -e`, where a failure status would exit the shell.
 _csk_end() {
     case $- in *e*) return 0 ;; esac
     return "$csk_status"
 }
 
-# A shell that was started in a project, or after its env.sh was read, takes over what is on PATH already.
+# A shell started inside a project, or after its env.sh was sourced, adopts the entries already on PATH.
 _csk_active=${CSK_PROJECT_ROOT-}
 export PATH CSK_SHELL_HOOK=1
 case "${PROMPT_COMMAND[*]-}" in

@@ -1,17 +1,17 @@
-# csk: puts the commands of a project's skills on PATH while you are in the project.
-# Put into ~/.config/fish/config.fish:  csk shell-init fish | source
-# CSK_AUTO_ENV=0 turns it off. It starts no process.
+# csk: adds the commands of a project's skills to PATH while you are in the project.
+# Add to ~/.config/fish/config.fish:  csk shell-init fish | source
+# Set CSK_AUTO_ENV=0 to disable it. It starts no processes.
 
 set -g _csk_home '@HOME@'
-# 1 puts the commands before your own programs, 0 after them.
+# 1: skill commands come before your own programs on PATH; 0: after them.
 set -g _csk_first '@FIRST@'
 set -g _csk_ours
 set -g _csk_path
 set -g _csk_name ''
-# A shell that was started in a project, or after its env.sh was read, takes over what is on PATH already.
+# A shell started inside a project, or after its env.sh was sourced, adopts the entries already on PATH.
 set -g _csk_active "$CSK_PROJECT_ROOT"
 
-# Returns 0 for an entry of PATH that csk put there.
+# Returns 0 if csk added this PATH entry.
 function _csk_is_ours
     test "$argv[1]" = "$_csk_home/global/.agents/bin"; and return 0
     test -n "$CSK_PROJECT_ROOT" -a "$argv[1]" = "$CSK_PROJECT_ROOT/.agents/bin"; and return 0
@@ -19,8 +19,8 @@ function _csk_is_ours
     test (string sub -l (string length -- $start) -- $argv[1]) = "$start"
 end
 
-# Returns 0 if csk has installed into the folder; then _csk_name is the folder of its commands. They are links that csk
-# made below its own home: nothing in a checkout is ever put on PATH.
+# Returns 0 if csk has installed into the folder, and sets _csk_name to its folder of command links. The links are in
+# csk's home, so nothing in a checkout is ever put on PATH.
 function _csk_known
     test -r "$_csk_home/hook/projects"; or return 1
     while read -l name root
@@ -50,7 +50,7 @@ function _csk_hook --on-event fish_prompt --on-variable PWD
     end
     # The project's commands come before the global ones.
     test -n "$global" -a -d "$global"; and set -a ours $global
-    # Somebody may have set PATH anew.
+    # Something else may have changed PATH since the last prompt.
     if test "$wanted" != "$_csk_active" -o "$ours" != "$_csk_ours" -o "$PATH" != "$_csk_path"
         set -l kept
         for entry in $PATH

@@ -1,14 +1,14 @@
-# csk: puts the commands of a project's skills on PATH while you are in the project.
-# Put into your $PROFILE:  csk shell-init powershell | Out-String | Invoke-Expression
-# CSK_AUTO_ENV=0 turns it off.
+# csk: adds the commands of a project's skills to PATH while you are in the project.
+# Add to your $PROFILE:  csk shell-init powershell | Out-String | Invoke-Expression
+# Set CSK_AUTO_ENV=0 to disable it.
 
 $global:CskHome = '@HOME@'
-# 1 puts the commands before your own programs, 0 after them.
+# 1: skill commands come before your own programs on PATH; 0: after them.
 $global:CskFirst = '@FIRST@'
 $global:CskActive = "$env:CSK_PROJECT_ROOT"
 
-# Returns the folder of the commands of a project that csk has installed into. They are links that csk made below its
-# own home: nothing in a checkout is ever put on PATH.
+# Returns the folder of command links of a project that csk has installed into. The links are in csk's home, so nothing
+# in a checkout is ever put on PATH.
 function global:Find-CskCommands([string]$folder) {
     $list = Join-Path (Join-Path $global:CskHome 'hook') 'projects'
     if (-not (Test-Path -LiteralPath $list)) { return '' }

@@ -1,13 +1,13 @@
-# csk: puts the commands of a project's skills on PATH while you are in the project.
-# Put into ~/.zshrc:  eval "$(csk shell-init zsh)"
-# CSK_AUTO_ENV=0 turns it off. It starts no process.
+# csk: adds the commands of a project's skills to PATH while you are in the project.
+# Add to ~/.zshrc:  eval "$(csk shell-init zsh)"
+# Set CSK_AUTO_ENV=0 to disable it. It starts no processes.
 
 _csk_home='@HOME@'
-# 1 puts the commands before your own programs, 0 after them.
+# 1: skill commands come before your own programs on PATH; 0: after them.
 _csk_first='@FIRST@'
 typeset -g _csk_active='' _csk_ours='' _csk_path='' _csk_name=''
 
-# Takes csk's entries out of PATH.
+# Removes csk's entries from PATH.
 _csk_clear() {
     emulate -L zsh
     local entry
@@ -21,13 +21,13 @@ _csk_clear() {
     path=("$kept[@]")
 }
 
-# Returns 0 if csk has installed into the folder $1; then _csk_name is the folder of its commands. They are links that
-# csk made below its own home: nothing in a checkout is ever put on PATH.
+# Returns 0 if csk has installed into the folder $1, and sets _csk_name to its folder of command links. The links are in
+# csk's home, so nothing in a checkout is ever put on PATH.
 _csk_known() {
     emulate -L zsh
     local line root
     [[ -r $_csk_home/hook/projects ]] || return 1
-    # Blanks at the end of a path are a part of it.
+    # Trailing spaces are part of a path.
     while IFS= read -r line; do
         root=${line#* }
         [[ $1 -ef $root ]] || continue
@@ -56,7 +56,7 @@ _csk_hook() {
     done
     # The project's commands come before the global ones.
     [[ -n $global && -d $global ]] && ours+=($global)
-    # Somebody may have set PATH anew.
+    # Something else may have changed PATH since the last prompt.
     if [[ $wanted != $_csk_active || "$ours" != "$_csk_ours" || ${PATH-} != $_csk_path ]]; then
         _csk_clear
         if [[ $_csk_first == 1 ]]; then
@@ -73,7 +73,7 @@ _csk_hook() {
     return $csk_status
 }
 
-# A shell that was started in a project, or after its env.sh was read, takes over what is on PATH already.
+# A shell started inside a project, or after its env.sh was sourced, adopts the entries already on PATH.
 _csk_active=${CSK_PROJECT_ROOT-}
 export CSK_SHELL_HOOK=1
 autoload -Uz add-zsh-hook

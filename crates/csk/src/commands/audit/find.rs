@@ -1,4 +1,4 @@
-//! From the words of the command line to the files of skills.
+//! Resolves audit targets to the files of skills.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -14,25 +14,28 @@ use skill_state::audit::Bundle;
 use term::Failure;
 
 use crate::context::Context;
-use crate::projects::{Selected, Selection, select};
+use crate::projects::{SelectedProjects, Selection, select};
 
-/// A skill that is to be looked at.
-pub(super) struct Found {
+/// A skill to audit.
+pub(super) struct AuditTarget {
     pub(super) bundle: Bundle,
-    /// What its paths are relative to.
+    /// The prefix of its file paths in reports.
     pub(super) base: String,
-    /// Where it is said to come from: in the Skillfile, or in the marker of its folder.
-    pub(super) said: Vec<String>,
-    /// Its repository, whose origin counts as well.
+    /// Its sources according to the Skillfile and the install marker.
+    pub(super) declared_sources: Vec<String>,
+    /// Its repository; the remote of it counts as a source as well.
     pub(super) repository: Option<AbsPath>,
-    /// What csk wrote down when it installed the folder.
+    /// The install marker in its folder.
     pub(super) marker: Option<Marker>,
-    /// Whether these are the files of a commit: then what is found is kept.
+    /// Whether the files come from a commit. Only verdicts of commits are stored.
     pub(super) is_commit: bool,
 }
 
-/// Returns the skills that a word means.
-pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> anyhow::Result<Vec<Found>> {
+/// Returns the skills that a target refers to.
+pub(super) fn bundles(
+    context: &mut Context,
+    target: Option<&str>,
+) -> anyhow::Result<Vec<AuditTarget>> {
     let Some(target) = target else {
         let config = context.config()?;
         let selected = project(context, &config)?;
@@ -47,8 +50,8 @@ pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> anyhow::Re
         return committed(context, repository, reference).map(|bundle| vec![bundle]);
     }
     if !context.config_path.as_path().exists() {
-        return Err(Failure::usage(format!("there is no folder `{target}`"))
-            .with_hint("skills of projects are known once `csk bootstrap` has made a config")
+        return Err(Failure::usage(format!("no folder named `{target}`"))
+            .with_hint("run `csk bootstrap` to create a config before auditing a skill by name")
             .into());
     }
     let config = context.config()?;
@@ -58,20 +61,18 @@ pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> anyhow::Re
     match skills.iter().find(|skill| skill.name.as_str() == target) {
         Some(skill) => declared(&config, skill).map(|bundle| vec![bundle]),
         None => {
-            let failure = Failure::usage(format!(
-                "there is no skill `{target}` here, and no folder of that name"
-            ));
+            let failure = Failure::usage(format!("no skill or folder named `{target}`"));
             Err(match nearest(target, skills.iter().map(|skill| skill.name.as_str())) {
                 Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-                None => failure.with_hint("name a skill of the project, a folder, or REPO@REF"),
+                None => failure.with_hint("specify a skill of the project, a folder, or REPO@REF"),
             }
             .into())
         }
     }
 }
 
-/// Returns a skill of the project as it is installed.
-pub(super) fn installed(context: &mut Context, name: &str) -> anyhow::Result<Vec<Found>> {
+/// Returns the installed version of a skill of the project.
+pub(super) fn installed(context: &mut Context, name: &str) -> anyhow::Result<Vec<AuditTarget>> {
     let config = context.config()?;
     let selected = project(context, &config)?;
     for target in &selected.targets {
@@ -80,13 +81,15 @@ pub(super) fn installed(context: &mut Context, name: &str) -> anyhow::Result<Vec
             return folder(&path, name);
         }
     }
-    Err(Failure::usage(format!("the skill `{name}` is not installed here"))
-        .with_hint("name two versions: --diff REPO@OLD REPO@NEW")
+    Err(Failure::usage(format!("skill `{name}` is not installed in this project"))
+        .with_hint("specify two versions: --diff REPO@OLD REPO@NEW")
         .into())
 }
 
-/// Returns every skill that is installed in the project here, and the names of those that are not.
-pub(super) fn all_installed(context: &mut Context) -> anyhow::Result<(Vec<Found>, Vec<String>)> {
+/// Returns the installed skills of the enclosing project, and the names of declared skills that are not installed.
+pub(super) fn all_installed(
+    context: &mut Context,
+) -> anyhow::Result<(Vec<AuditTarget>, Vec<String>)> {
     let config = context.config()?;
     let selected = project(context, &config)?;
     let (mut all, mut missing) = (Vec::new(), Vec::new());
@@ -98,7 +101,7 @@ pub(super) fn all_installed(context: &mut Context) -> anyhow::Result<(Vec<Found>
                 continue;
             }
             for mut found in folder(&path, skill.name.as_str())? {
-                found.said.extend(skill.git.clone());
+                found.declared_sources.extend(skill.git.clone());
                 let repository = config.skills_root.join(skill.source.as_str());
                 found.repository = repository.as_path().exists().then_some(repository);
                 all.push(found);
@@ -108,34 +111,32 @@ pub(super) fn all_installed(context: &mut Context) -> anyhow::Result<(Vec<Found>
     Ok((all, missing))
 }
 
-/// Finds the project here. To look at nothing is no answer.
-fn project(context: &mut Context, config: &Config) -> anyhow::Result<Selected> {
+/// Finds the enclosing project. Auditing nothing is an error.
+fn project(context: &mut Context, config: &Config) -> anyhow::Result<SelectedProjects> {
     let selected = select(context, config, &Selection::default())?;
     if selected.failed {
-        return Err(
-            Failure::usage(format!("a {SKILLFILE} cannot be used: nothing was audited")).into()
-        );
+        return Err(Failure::usage(format!("nothing was audited: a {SKILLFILE} is invalid")).into());
     }
     if selected.targets.is_empty() {
         return Err(Failure::usage(format!("no configured project has a {SKILLFILE}"))
-            .with_hint("`csk init` makes one here")
+            .with_hint("run `csk init` to create one here")
             .into());
     }
     Ok(selected)
 }
 
-/// Reads a folder that is a skill.
-fn read(path: &AbsPath, shown: String) -> anyhow::Result<Found> {
+/// Reads a skill folder.
+fn read(path: &AbsPath, shown: String) -> anyhow::Result<AuditTarget> {
     let bundle = of_folder(path)?;
     let marker = marker(path);
     let declared = marker.as_ref().and_then(|marker| marker.git.clone());
-    let said = declared.into_iter().chain([path.to_string()]).collect();
+    let declared_sources = declared.into_iter().chain([path.to_string()]).collect();
     let repository = path.join(".git").as_path().exists().then(|| path.clone());
-    Ok(Found { bundle, base: shown, said, repository, marker, is_commit: false })
+    Ok(AuditTarget { bundle, base: shown, declared_sources, repository, marker, is_commit: false })
 }
 
-/// A folder that is a skill, or that holds some.
-fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<Found>> {
+/// Reads a skill folder, or a folder of skill folders.
+fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<AuditTarget>> {
     let has_skill = |path: &AbsPath| {
         path.join(SKILL_FILE).as_path().exists() || path.join("skill.md").as_path().exists()
     };
@@ -143,41 +144,40 @@ fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<Found>> {
         return Ok(vec![read(path, shown.to_owned())?]);
     }
     let entries = fs::read_dir(path.as_path())
-        .map_err(|error| Failure::files(format!("cannot read {path}"), error))?;
+        .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     let inner = names
         .iter()
         .map(|name| (path.join(name), format!("{}/{name}", shown.trim_end_matches('/'))));
-    let found: Vec<Found> = inner
+    let found: Vec<AuditTarget> = inner
         .filter(|(path, _)| has_skill(path))
         .map(|(path, shown)| read(&path, shown))
         .collect::<Result<_, _>>()?;
     if found.is_empty() {
-        return Err(Failure::usage(format!(
-            "there is no {SKILL_FILE} in {path}, nor in a folder of it"
-        ))
-        .into());
+        return Err(
+            Failure::usage(format!("no {SKILL_FILE} in `{path}` or in its subfolders")).into()
+        );
     }
     Ok(found)
 }
 
-/// Returns what a folder says that csk installed there. Anybody can write that, and it only ever adds a reason to refuse.
+/// Returns the install marker of a folder. Anyone can write one, so it is used only as an additional reason to refuse.
 fn marker(folder: &AbsPath) -> Option<Marker> {
     let text = read_text(&folder.join(MARKER_FILE)).ok().flatten()?;
     Marker::parse(MARKER_FILE, &text).0
 }
 
-fn declared(config: &Config, skill: &Declaration) -> anyhow::Result<Found> {
+fn declared(config: &Config, skill: &Declaration) -> anyhow::Result<AuditTarget> {
     check_origin(&config.skills_root, skill)?;
     let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))?;
     let (name, folder) = (skill.name.as_str(), skill.path.as_ref());
     let found = bundle(&repository, name, &skill.reference, folder)?;
-    Ok(Found { said: skill.git.iter().cloned().collect(), ..found })
+    Ok(AuditTarget { declared_sources: skill.git.iter().cloned().collect(), ..found })
 }
 
-fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Result<Found> {
+fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Result<AuditTarget> {
     let path = context.cwd.join(name);
     let is_path = fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir());
     let path = if is_path { path } else { context.config()?.skills_root.join(name) };
@@ -191,9 +191,9 @@ fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Resu
             Err(error) => return Err(error.into()),
         }
     }
-    let update = "`csk update` fetches what is new";
-    let hint = near.map(|near| format!("did you mean `{near}`? ({update})"));
-    Err(Failure::usage(format!("{name} has no tag, branch or commit `{reference}`"))
+    let update = "run `csk update` to fetch new tags and branches";
+    let hint = near.map(|near| format!("did you mean `{near}`? Otherwise {update}"));
+    Err(Failure::usage(format!("no tag, branch or commit `{reference}` in `{name}`"))
         .with_hint(hint.unwrap_or_else(|| update.to_owned()))
         .into())
 }
@@ -203,14 +203,14 @@ fn bundle(
     name: &str,
     reference: &Reference,
     folder: Option<&RelPath>,
-) -> Result<Found, SourceError> {
+) -> Result<AuditTarget, SourceError> {
     let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
     let shown = name.rsplit('/').next().unwrap_or(name);
     let bundle = of_snapshot(shown, &repository.objects().snapshot(&tree)?)?;
-    Ok(Found {
+    Ok(AuditTarget {
         bundle,
         base: name.to_owned(),
-        said: Vec::new(),
+        declared_sources: Vec::new(),
         repository: Some(repository.path().clone()),
         marker: None,
         is_commit: true,

@@ -1,4 +1,4 @@
-//! What is found about a skill, and what else is known of it: whether it is revoked, and what it was before.
+//! Audits skills and adds what the policy and the install marker say about them.
 
 use anyhow::Context as _;
 use csk_core::audit::{keep, look_all};
@@ -9,51 +9,51 @@ use skill_audit::{Report, Verdict};
 use skill_state::audit::{AuditPolicy, Bundle, Verdicts};
 
 use super::ReportArgs;
-use super::find::Found;
+use super::find::AuditTarget;
 use crate::context::Context;
 
-/// A skill that was inspected.
-pub(super) struct Inspected {
+/// An audited skill.
+pub(super) struct InspectedSkill {
     pub(super) bundle: Bundle,
-    /// What paths of it are relative to, for those who open files.
+    /// The prefix of its file paths in reports.
     pub(super) base: String,
     pub(super) marker: Option<Marker>,
     pub(super) audited: AuditedSkill,
 }
 
-impl Inspected {
+impl InspectedSkill {
     pub(super) fn report(&self) -> &Report {
         &self.audited.found.report
     }
 
-    /// Returns the digest of everything that it is.
+    /// Returns the digest of its bundle.
     pub(super) fn digest(&self) -> Digest {
         self.audited.found.bundle
     }
 }
 
-/// Inspects skills. What is found about a commit is kept.
+/// Audits skills and stores the verdicts of those that come from a commit.
 pub(super) fn inspect(
     context: &Context,
-    found: Vec<Found>,
+    found: Vec<AuditTarget>,
     policy: &AuditPolicy,
-) -> anyhow::Result<Vec<Inspected>> {
+) -> anyhow::Result<Vec<InspectedSkill>> {
     let now = context.timestamp();
     let verdicts = Verdicts::new(&context.home, policy, now);
-    let (mut bundles, mut known) = (Vec::new(), Vec::new());
+    let (mut bundles, mut details) = (Vec::new(), Vec::new());
     for found in found {
         let sources = sources(&found, policy)?;
         bundles.push((found.bundle, found.base));
-        known.push((sources, found.marker, found.is_commit));
+        details.push((sources, found.marker, found.is_commit));
     }
-    let inspected = look_all(bundles, policy, now).into_iter().zip(known);
+    let inspected = look_all(bundles, policy, now).into_iter().zip(details);
     let inspected = inspected.map(|((bundle, base, found), (sources, marker, is_commit))| {
         if is_commit {
             keep(&verdicts, &found);
         }
         let revocation = policy.revocation(&found.bundle.to_string(), &sources);
         let revoked = revocation.map(|one| one.reason.clone());
-        Inspected {
+        InspectedSkill {
             bundle,
             base,
             marker,
@@ -63,20 +63,21 @@ pub(super) fn inspect(
     Ok(inspected.collect())
 }
 
-/// Returns where a skill comes from: as it is said, and as its repository says. That matters only where a source is revoked.
-fn sources(found: &Found, policy: &AuditPolicy) -> anyhow::Result<Vec<String>> {
-    let mut sources = found.said.clone();
+/// Returns the sources of a skill: those declared, and the remote of its repository. The remote is read only if the
+/// policy revokes a source.
+fn sources(found: &AuditTarget, policy: &AuditPolicy) -> anyhow::Result<Vec<String>> {
+    let mut sources = found.declared_sources.clone();
     if let Some(repository) = found.repository.as_ref().filter(|_| policy.revokes_sources()) {
         sources.push(repository.to_string());
         let own = origin(repository)
-            .with_context(|| format!("cannot tell where {} comes from", found.bundle.name))?;
+            .with_context(|| format!("cannot determine the source of `{}`", found.bundle.name))?;
         sources.extend(own);
     }
     Ok(sources)
 }
 
 /// Returns true if a skill makes the command fail.
-pub(super) fn fails(args: &ReportArgs, policy: &AuditPolicy, inspected: &Inspected) -> bool {
+pub(super) fn fails(args: &ReportArgs, policy: &AuditPolicy, inspected: &InspectedSkill) -> bool {
     let is_pinned = || policy.pin(&inspected.digest().to_string()).is_some();
     let is_bad = match inspected.report().verdict {
         Verdict::Pass | Verdict::Note => false,

@@ -1,4 +1,4 @@
-//! `csk audit list`: what was found before, and what the user decided.
+//! `csk audit list`: stored verdicts, and the user's decisions.
 
 use serde_json::json;
 use skill_audit::BundleReport;
@@ -11,7 +11,7 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Purpose: shows the verdicts that are kept, and your pins, revocations and suppressions.
+Lists the stored verdicts, and your pins, revocations and suppressions.
 
 Reads:  audit/policy.json and audit/verdicts/ in csk's home
 Writes: nothing",
@@ -23,7 +23,7 @@ Writes: nothing",
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct ListArgs {
-    /// Write JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -31,21 +31,20 @@ pub(super) struct ListArgs {
 pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let policy = load(context)?;
     if args.json {
-        json_of(context, &policy)?;
+        print_json(context, &policy)?;
     } else {
-        table_of(context, &policy)?;
+        print_table(context, &policy)?;
     }
     Ok(ExitCode::Done)
 }
 
-/// Returns the first digits of a digest.
+/// Returns the first 12 digits of a digest.
 fn short(bundle: &str) -> &str {
     let digits = bundle.strip_prefix("sha256:").unwrap_or(bundle);
     digits.get(..12).unwrap_or(digits)
 }
 
-/// Shows it as a table.
-fn table_of(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
+fn print_table(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
     let now = context.timestamp();
     let verdicts = Verdicts::new(&context.home, policy, now).all()?;
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -68,17 +67,17 @@ fn table_of(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
     for one in &policy.revoked {
         rows.push(vec![
             "revoked".to_owned(),
-            what(&one.what).to_owned(),
+            revoked_target(&one.what).to_owned(),
             one.at.clone(),
             one.reason.clone(),
         ]);
     }
     for one in &policy.suppressions {
-        // One that ended does nothing any more, and should go.
+        // Expired suppressions have no effect; list them so that the user removes them.
         let until = match (&one.expires_at, one.holds(now)) {
             (None, _) => "always".to_owned(),
             (Some(end), true) => format!("until {end}"),
-            (Some(end), false) => format!("ended {end}"),
+            (Some(end), false) => format!("expired {end}"),
         };
         rows.push(vec![
             "suppression".to_owned(),
@@ -88,22 +87,21 @@ fn table_of(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
         ]);
     }
     if rows.is_empty() {
-        context.ui.error("nothing was audited or said yet\n")?;
+        context.ui.error("no stored verdicts, pins, revocations or suppressions\n")?;
     }
     let width = context.ui.width;
     context.ui.out(&table(&rows, width))?;
     Ok(())
 }
 
-fn what(revoked: &Revoked) -> &str {
+fn revoked_target(revoked: &Revoked) -> &str {
     match revoked {
         Revoked::Bundle(bundle) => short(bundle),
         Revoked::Source(source) => source,
     }
 }
 
-/// The same as data.
-fn json_of(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
+fn print_json(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
     let now = context.timestamp();
     let verdicts = Verdicts::new(&context.home, policy, now).all()?;
     let skills: Vec<_> = verdicts
@@ -117,17 +115,17 @@ fn json_of(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()> {
     let pins: Vec<_> = policy
         .pins
         .iter()
-        .map(|pin| json!({ "bundleSha256": pin.bundle, "reason": pin.reason, "at": pin.at }))
+        .map(|pin| json!({ "bundleSha256": pin.bundle, "reason": pin.reason, "createdAt": pin.at }))
         .collect();
     let revoked: Vec<_> = policy
         .revoked
         .iter()
-        .map(|one| json!({ "what": what(&one.what), "reason": one.reason, "at": one.at }))
+        .map(|one| json!({ "target": revoked_target(&one.what), "reason": one.reason, "createdAt": one.at }))
         .collect();
     let suppressions: Vec<_> = policy
         .suppressions
         .iter()
-        .map(|one| json!({ "rule": one.rule, "path": one.path, "fingerprint": one.evidence, "reason": one.reason, "author": one.author, "expiresAt": one.expires_at, "holds": one.holds(now) }))
+        .map(|one| json!({ "rule": one.rule, "path": one.path, "fingerprint": one.evidence, "reason": one.reason, "author": one.author, "expiresAt": one.expires_at, "active": one.holds(now) }))
         .collect();
     context.ui.json(&json!({ "version": 1, "skills": skills, "pins": pins, "revoked": revoked, "suppressions": suppressions }))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! `csk audit --sarif`: reports for tools that show findings beside the code.
+//! `csk audit --sarif`: reports for code-scanning tools.
 
 use serde_json::{Value, json};
 use skill_audit::show::{AuditedJson, AuditedSkill, REVOKED};
@@ -8,26 +8,27 @@ use term::sarif::{
     Suppression,
 };
 
-use super::inspect::Inspected;
+use super::inspect::InspectedSkill;
 
 /// Returns reports as one SARIF log.
 ///
-/// What is known of a skill as a whole stands in `properties` of the run; that it is revoked is a result as well.
-pub(super) fn log(inspected: &[Inspected]) -> Log {
+/// Information about a whole skill is in `properties` of the run. A revocation is also reported as a result.
+pub(super) fn log(inspected: &[InspectedSkill]) -> Log {
     let driver = Driver {
         name: "csk audit".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         information_uri: Some("https://agentskills.io".to_owned()),
         rules: RULES.iter().map(rule).collect(),
     };
-    let skills: Vec<Value> = inspected.iter().map(|one| whole(&one.audited)).collect();
+    let skills: Vec<Value> = inspected.iter().map(|one| skill_properties(&one.audited)).collect();
     let properties = Properties::from_iter([("skills".to_owned(), json!(skills))]);
     Log::new(driver, inspected.iter().flat_map(findings).collect(), Some(properties))
 }
 
-fn findings(inspected: &Inspected) -> Vec<Finding> {
-    let Inspected { base, audited: AuditedSkill { found, revoked: why, .. }, .. } = inspected;
-    let revoked = why.iter().map(|why| revoked(base, &found.bundle.to_string(), why));
+fn findings(inspected: &InspectedSkill) -> Vec<Finding> {
+    let InspectedSkill { base, audited: AuditedSkill { found, revoked: reason, .. }, .. } =
+        inspected;
+    let revoked = reason.iter().map(|reason| revoked(base, &found.bundle.to_string(), reason));
     let all = found.report.findings.iter().map(|found| finding(base, found));
     let suppressed = found.report.suppressed.iter().map(|one| Finding {
         suppressions: vec![Suppression::external(one.reason.clone())],
@@ -36,8 +37,8 @@ fn findings(inspected: &Inspected) -> Vec<Finding> {
     revoked.chain(all).chain(suppressed).collect()
 }
 
-/// What is known of a skill as a whole.
-fn whole(audited: &AuditedSkill) -> Value {
+/// Returns the properties of a whole skill.
+fn skill_properties(audited: &AuditedSkill) -> Value {
     let audited = AuditedJson::new(audited);
     let report = &audited.report;
     let mut value = json!({
@@ -45,23 +46,22 @@ fn whole(audited: &AuditedSkill) -> Value {
         "bundleSha256": report.bundle_sha256,
         "verdict": report.verdict,
     });
-    let more = [
+    let optional = [
         ("revoked", json!(audited.revoked)),
-        ("before", json!(audited.before)),
+        ("previous", json!(audited.previous)),
         ("gained", json!(audited.gained)),
         ("lost", json!(audited.lost)),
-        ("differs", json!(audited.differs)),
+        ("differences", json!(audited.differences)),
     ];
-    for (key, known) in more.into_iter().filter(|(_, known)| !known.is_null()) {
-        value[key] = known;
+    for (key, present) in optional.into_iter().filter(|(_, value)| !value.is_null()) {
+        value[key] = present;
     }
     value
 }
 
 fn revoked(base: &str, bundle: &str, reason: &str) -> Finding {
-    let location = Location::new(&below(base, "SKILL.md"), None);
-    let mut finding =
-        Finding::new(REVOKED, Level::Error, format!("it is revoked: {reason}"), location);
+    let location = Location::new(&report_path(base, "SKILL.md"), None);
+    let mut finding = Finding::new(REVOKED, Level::Error, format!("revoked: {reason}"), location);
     finding.partial_fingerprints.insert("bundle/v1".to_owned(), bundle.to_owned());
     finding
 }
@@ -70,8 +70,8 @@ fn rule(rule: &Rule) -> sarif::Rule {
     sarif::Rule {
         id: rule.id.to_string(),
         name: Some(rule.name.to_owned()),
-        short_description: rule.what.into(),
-        full_description: Some(rule.why.into()),
+        short_description: rule.description.into(),
+        full_description: Some(rule.rationale.into()),
         help: Some(rule.fix.into()),
         default_configuration: Some(Configuration { level: level(rule.severity) }),
     }
@@ -88,7 +88,7 @@ fn level(severity: Severity) -> Level {
 fn finding(base: &str, found: &skill_audit::Finding) -> Finding {
     let LineRange { line, column, end_line } = found.location;
     let region = Region { start_line: line, start_column: column, end_line, end_column: None };
-    let location = Location::new(&below(base, &found.file), Some(region));
+    let location = Location::new(&report_path(base, &found.file), Some(region));
     let rule = found.rule.id.as_str();
     let mut finding = Finding::new(rule, level(found.severity), found.message.clone(), location);
     finding.rule_index = RULES.iter().position(|rule| rule == found.rule);
@@ -101,18 +101,18 @@ fn finding(base: &str, found: &skill_audit::Finding) -> Finding {
         ("chain".to_owned(), json!(chain)),
     ]));
     if !found.flow.is_empty() {
-        let steps = found.flow.iter().map(|FlowStep { file, line, what }| {
+        let steps = found.flow.iter().map(|FlowStep { file, line, description }| {
             let region =
                 Region { start_line: *line, start_column: 1, end_line: *line, end_column: None };
-            let message = Some(what.as_str().into());
-            Location { message, ..Location::new(&below(base, file), Some(region)) }
+            let message = Some(description.as_str().into());
+            Location { message, ..Location::new(&report_path(base, file), Some(region)) }
         });
         finding.code_flows = vec![CodeFlow::new(steps)];
     }
     finding
 }
 
-/// Returns the path of a file of a skill, where that is not in the working folder.
-fn below(base: &str, file: &str) -> String {
+/// Returns the path of a skill's file as shown in the report.
+fn report_path(base: &str, file: &str) -> String {
     if base.is_empty() { file.to_owned() } else { format!("{base}/{file}") }
 }

@@ -1,4 +1,4 @@
-//! Reports as people read them on a terminal.
+//! Audit reports as text for the terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,20 +8,20 @@ use skill_audit::show::{AuditedSkill, REVOKED};
 use skill_audit::{Finding, FlowStep, ObservedChange, ObservedKind, Report, Rule, RuleId, Verdict};
 use term::{counted, safe_line, table};
 
-use super::inspect::Inspected;
+use super::inspect::InspectedSkill;
 
-/// How many findings of one rule are shown one by one.
-const MAX_OF_A_RULE: usize = 5;
+/// The number of findings of one rule that are shown individually.
+const MAX_PER_RULE: usize = 5;
 
 /// Returns reports as text.
-pub(super) fn text(inspected: &[Inspected], width: Option<usize>) -> String {
+pub(super) fn text(inspected: &[InspectedSkill], width: Option<usize>) -> String {
     let mut text = String::new();
     for one in inspected {
         let report = one.report();
-        let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.audited.word());
+        let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.audited.label());
         if let Some(reason) = &one.audited.revoked {
             let _ = writeln!(text, "  revoked: {}", safe_line(reason));
-            let _ = writeln!(text, "  the audit says {}", report.verdict);
+            let _ = writeln!(text, "  audit verdict: {}", report.verdict);
         }
         let _ = writeln!(text, "  bundle {}", one.digest());
         text += &changes(&one.audited, width);
@@ -31,11 +31,8 @@ pub(super) fn text(inspected: &[Inspected], width: Option<usize>) -> String {
         }
         let hidden = report.findings.len() - shown(report).len();
         if hidden > 0 {
-            let _ = writeln!(
-                text,
-                "  and {} more of these; --json shows all",
-                counted(hidden, "finding")
-            );
+            let _ =
+                writeln!(text, "  {} not shown; use --json to see all", counted(hidden, "finding"));
         }
         if !report.suppressed.is_empty() {
             let _ = writeln!(text, "  {} suppressed", counted(report.suppressed.len(), "finding"));
@@ -45,7 +42,7 @@ pub(super) fn text(inspected: &[Inspected], width: Option<usize>) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let words = Verdict::ALL.into_iter().rev().map(Verdict::as_str);
     for verdict in std::iter::once(REVOKED).chain(words) {
-        let count = inspected.iter().filter(|one| one.audited.word() == verdict).count();
+        let count = inspected.iter().filter(|one| one.audited.label() == verdict).count();
         if count > 0 {
             counts.push((verdict, count));
         }
@@ -56,14 +53,14 @@ pub(super) fn text(inspected: &[Inspected], width: Option<usize>) -> String {
     text
 }
 
-/// The worst of each rule.
+/// Returns the most severe findings of each rule.
 fn shown(report: &Report) -> Vec<&Finding> {
     let mut counts: BTreeMap<RuleId, usize> = BTreeMap::new();
     let mut shown = Vec::new();
     for finding in &report.findings {
         let count = counts.entry(finding.rule.id).or_default();
         *count += 1;
-        if *count <= MAX_OF_A_RULE {
+        if *count <= MAX_PER_RULE {
             shown.push(finding);
         }
     }
@@ -88,11 +85,11 @@ fn finding(finding: &Finding) -> String {
         let chain: Vec<&str> = finding.chain.iter().map(|step| step.as_str()).collect();
         let _ = writeln!(text, "      decoded: {}", chain.join(" -> "));
     }
-    for FlowStep { file, line, what } in &finding.flow {
-        let _ = writeln!(text, "      {}:{line}: {}", safe_line(file), safe_line(what));
+    for FlowStep { file, line, description } in &finding.flow {
+        let _ = writeln!(text, "      {}:{line}: {}", safe_line(file), safe_line(description));
     }
-    if let Some(because) = &finding.lowered {
-        let _ = writeln!(text, "      it counts less: {}", safe_line(because));
+    if let Some(reason) = &finding.lowered {
+        let _ = writeln!(text, "      severity reduced: {}", safe_line(reason));
     }
     if finding.blocks {
         let _ = writeln!(text, "      fingerprint {}", finding.fingerprint());
@@ -111,27 +108,28 @@ fn capabilities(report: &Report, width: Option<usize>) -> String {
     };
     let row = |kind: ObservedKind| {
         let declared = report.declared_of(kind).filter(|extent| **extent != Extent::Undeclared);
-        let code = list(&report.observed.code, kind);
-        let told = list(&report.observed.told, kind);
-        if declared.is_none() && code.is_none() && told.is_none() {
+        let code = list(&report.observed.scripts, kind);
+        let instructions = list(&report.observed.instructions, kind);
+        if declared.is_none() && code.is_none() && instructions.is_none() {
             return None;
         }
         let declared = declared.map_or_else(|| "not declared".to_owned(), ToString::to_string);
-        let [code, told] = [code, told].map(|items| items.unwrap_or_else(|| "-".to_owned()));
-        Some(vec![format!("  {kind}"), declared, code, told])
+        let [code, instructions] =
+            [code, instructions].map(|items| items.unwrap_or_else(|| "-".to_owned()));
+        Some(vec![format!("  {kind}"), declared, code, instructions])
     };
     let rows: Vec<Vec<String>> = ObservedKind::all().filter_map(row).collect();
     if rows.is_empty() {
         return String::new();
     }
-    let head = ["  capability", "declared", "used by scripts", "told to the agent"];
+    let head = ["  capability", "declared", "scripts", "instructions"];
     let head = head.map(str::to_owned).to_vec();
     table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), width)
 }
 
-/// What a version adds and takes away.
+/// Returns the capabilities gained and lost since the previous version.
 fn changes(audited: &AuditedSkill, width: Option<usize>) -> String {
-    let Some(before) = &audited.before else { return String::new() };
+    let Some(before) = &audited.previous else { return String::new() };
     let changes = audited.changes();
     let rows = |word: &str, of: fn(&ObservedChange) -> &Vec<String>| -> Vec<Vec<String>> {
         let all = changes.iter().filter(|change| !of(change).is_empty());
@@ -139,29 +137,29 @@ fn changes(audited: &AuditedSkill, width: Option<usize>) -> String {
     };
     let rows =
         [rows("gained", |change| &change.gained), rows("lost", |change| &change.lost)].concat();
-    let mut text = format!("  before: {} {}\n", before.report.verdict, before.bundle);
+    let mut text = format!("  previous: {} {}\n", before.report.verdict, before.bundle);
     if rows.is_empty() {
-        text += "  no capability was gained or lost\n";
+        text += "  no capabilities gained or lost\n";
     }
     text + &table(&rows, width)
 }
 
-/// Returns a rule as text, in lines that fit.
+/// Returns a rule as text, wrapped to `width`.
 pub(super) fn rule(rule: &Rule, width: Option<usize>) -> String {
     let mut text =
         wrapped("", &format!("{} {} ({})", rule.id, rule.name, rule.severity.as_str()), width);
     text.push('\n');
-    text += &wrapped("", rule.what, width);
+    text += &wrapped("", rule.description, width);
     text.push('\n');
     for (label, words) in
-        [("Why:     ", rule.why), ("Example: ", rule.example), ("Fix:     ", rule.fix)]
+        [("Why:     ", rule.rationale), ("Example: ", rule.example), ("Fix:     ", rule.fix)]
     {
         text += &wrapped(label, words, width);
     }
     text
 }
 
-/// Returns words in lines of at most `width`, below each other after a label. A word that is longer stays whole.
+/// Wraps text to `width` columns, indented below its label. A longer word is not broken.
 fn wrapped(label: &str, words: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return format!("{label}{words}\n") };
     let indent = " ".repeat(label.len());
@@ -191,7 +189,7 @@ mod tests {
             let plain = rule(one, None);
             for width in [40, 60, 80] {
                 let text = rule(one, Some(width));
-                // Only a word that is longer than the line stands out, alone or after its label.
+                // Only a single word that does not fit may exceed the width, alone or after its label.
                 let is_long = |line: &&str| {
                     line.chars().count() > width && line.split_whitespace().count() > 2
                 };

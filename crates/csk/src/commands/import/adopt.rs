@@ -1,6 +1,6 @@
-//! Plain folders become repositories, and what is in the way goes to the backups.
+//! Turns plain folders into repositories, and moves folders that block an install to the backups.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: folders of the user's")]
+#![expect(clippy::disallowed_methods, reason = "the edge: the user's folders")]
 
 use std::fs;
 use std::path::Path;
@@ -11,68 +11,68 @@ use csk_core::{Declaration, Ledger, Repository, Silent, make_repository, origin}
 use skill::{Identifier, LEDGER_FILE, SKILL_FILE};
 use skill_fs::{AbsPath, read_text};
 
-/// Makes a repository of a plain folder, looks at it, and moves it to its place: it is there whole or not at all.
+/// Turns a plain folder into a repository, checks it, and moves it into `skills_root` in one step.
 pub(super) fn adopt(
     environment: &Environment,
     declaration: &Declaration,
     folder: &AbsPath,
 ) -> Result<Inspection, String> {
     let name = &declaration.source;
-    let place = environment.skills_root.join(name.as_str());
+    let repository = environment.skills_root.join(name.as_str());
     let (_lock, stage) = stage_clone(environment, name).map_err(|error| error.to_string())?;
-    let made = make(&stage.join(name.as_str()), name, folder).and_then(|()| {
+    let adopted = create_repository(&stage.join(name.as_str()), name, folder).and_then(|()| {
         let staged = Environment { skills_root: stage.clone(), ..environment.clone() };
-        let looked = inspect(&staged, declaration, Network::Refused, &Silent);
-        let looked = looked.map_err(|error| {
+        let inspection = inspect(&staged, declaration, Network::Refused, &Silent);
+        let inspection = inspection.map_err(|error| {
             let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("{error}{hint}")
         })?;
-        put(&stage.join(name.as_str()), &place)?;
-        Ok(looked)
+        move_into_place(&stage.join(name.as_str()), &repository)?;
+        Ok(inspection)
     });
     let _ = fs::remove_dir_all(stage.as_path());
-    made
+    adopted
 }
 
-fn make(place: &AbsPath, name: &Identifier, folder: &AbsPath) -> Result<(), String> {
-    copy(folder.as_path(), place.as_path())
-        .map_err(|error| format!("it cannot be copied to {place}: {error}"))?;
-    make_repository(place, &format!("{name}, as it was imported"))
-        .map_err(|error| error.to_string())
+fn create_repository(path: &AbsPath, name: &Identifier, folder: &AbsPath) -> Result<(), String> {
+    copy(folder.as_path(), path.as_path())
+        .map_err(|error| format!("cannot copy it to `{path}`: {error}"))?;
+    make_repository(path, &format!("Import {name}")).map_err(|error| error.to_string())
 }
 
-/// Moves a repository to its place. One that is there already and holds the same is as good: an import that was
-/// interrupted has left it.
-fn put(staged: &AbsPath, place: &AbsPath) -> Result<(), String> {
-    if fs::symlink_metadata(place.as_path()).is_err() {
-        return fs::rename(staged.as_path(), place.as_path())
-            .map_err(|error| format!("it cannot be moved to {place}: {error}"));
+/// Moves a repository to `to`. An existing repository without a remote and with the same files is fine: an interrupted
+/// import may have left it there.
+fn move_into_place(staged: &AbsPath, to: &AbsPath) -> Result<(), String> {
+    if fs::symlink_metadata(to.as_path()).is_err() {
+        return fs::rename(staged.as_path(), to.as_path())
+            .map_err(|error| format!("cannot move it to `{to}`: {error}"));
     }
     let tree = |path: &AbsPath| {
         let repository = Repository::open(path).ok()?;
         let head = repository.head()?;
         repository.objects().tree(&repository.resolve(&head).ok()?, None).ok()
     };
-    let is_own = origin(place).is_ok_and(|url| url.is_none());
-    if is_own && tree(place).is_some_and(|found| tree(staged) == Some(found)) {
+    let has_no_remote = origin(to).is_ok_and(|url| url.is_none());
+    if has_no_remote && tree(to).is_some_and(|found| tree(staged) == Some(found)) {
         return Ok(());
     }
-    Err(format!("{place} is there already, and holds something else"))
+    Err(format!("`{to}` already exists with different contents"))
 }
 
-/// Checks that a folder can be made a repository: there are only files and folders in it, and no other repository.
+/// Checks that a folder can become a repository: it contains only files and folders, and no other repository.
 pub(super) fn check_skill(folder: &Path) -> Result<(), String> {
     let has_file = folder.join(SKILL_FILE).symlink_metadata().is_ok_and(|found| found.is_file());
     if !has_file {
-        return Err(format!("it has no {SKILL_FILE}; call its file so"));
+        return Err(format!("it has no {SKILL_FILE}; rename its skill file to {SKILL_FILE}"));
     }
     check_folder(folder)
 }
 
 fn check_folder(folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", folder.display());
-    let inside =
-        |path: &Path| format!("{} is a repository inside it; move it away first", path.display());
+    let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", folder.display());
+    let inside = |path: &Path| {
+        format!("it contains a repository, `{}`; move that away first", path.display())
+    };
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -85,7 +85,7 @@ fn check_folder(folder: &Path) -> Result<(), String> {
         if kind.is_dir() {
             check_folder(&path)?;
         } else if !kind.is_file() {
-            return Err(format!("{} is a link, or no file", path.display()));
+            return Err(format!("`{}` is not a regular file", path.display()));
         }
     }
     if skill::is_bare_repository(names.iter().map(String::as_str)) {
@@ -98,20 +98,20 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (path, place) = (entry.path(), to.join(entry.file_name()));
+        let (path, copied) = (entry.path(), to.join(entry.file_name()));
         if entry.file_type()?.is_dir() {
-            copy(&path, &place)?;
+            copy(&path, &copied)?;
         } else {
-            fs::copy(&path, &place)?;
+            fs::copy(&path, &copied)?;
         }
     }
     Ok(())
 }
 
-/// Returns what stands where csk would put a skill, and is not csk's.
-pub(super) fn in_the_way(target: &Target, name: &Identifier) -> Vec<AbsPath> {
+/// Returns existing paths, not created by csk, where csk would install the skill.
+pub(super) fn blocking_paths(target: &Target, name: &Identifier) -> Vec<AbsPath> {
     let folders = target.adapters().into_iter().map(|folder| target.folder(&folder));
-    let place = |folder: AbsPath| {
+    let path_if_foreign = |folder: AbsPath| {
         let text = read_text(&folder.join(LEDGER_FILE)).ok()?;
         let ledger = match text {
             None => Ledger::default(),
@@ -120,28 +120,28 @@ pub(super) fn in_the_way(target: &Target, name: &Identifier) -> Vec<AbsPath> {
         (!ledger.entries.contains(name)).then(|| folder.join(name.as_str()))
     };
     let mut all: Vec<AbsPath> =
-        [target.skills_folder()].into_iter().chain(folders).filter_map(place).collect();
+        [target.skills_folder()].into_iter().chain(folders).filter_map(path_if_foreign).collect();
     all.retain(|path| fs::symlink_metadata(path.as_path()).is_ok());
     all
 }
 
-/// Moves a folder to the backups, so that csk's entry can take its place.
-pub(super) fn put_away(
+/// Moves a folder to the backups, so that csk can install there.
+pub(super) fn move_to_backups(
     root: &AbsPath,
     name: &Identifier,
     folder: &AbsPath,
 ) -> Result<AbsPath, String> {
-    let failed = |why: &dyn std::fmt::Display| {
+    let failed = |reason: &dyn std::fmt::Display| {
         format!(
-            "it is declared, but {folder} cannot be moved to .agents/backups: {why}; move it away yourself, then run `csk install`"
+            "added, but cannot move `{folder}` to .agents/backups: {reason}; move it away, then run `csk install`"
         )
     };
     let backups = root.join(".agents/backups");
     fs::create_dir_all(backups.as_path()).map_err(|error| failed(&error))?;
-    let place = (0..1000)
+    let backup = (0..1000)
         .map(|number| backups.join(format!("{name}-imported-{number}")))
-        .find(|place| fs::symlink_metadata(place.as_path()).is_err())
-        .ok_or_else(|| failed(&"there are too many"))?;
-    fs::rename(folder.as_path(), place.as_path()).map_err(|error| failed(&error))?;
-    Ok(place)
+        .find(|backup| fs::symlink_metadata(backup.as_path()).is_err())
+        .ok_or_else(|| failed(&"too many backups exist"))?;
+    fs::rename(folder.as_path(), backup.as_path()).map_err(|error| failed(&error))?;
+    Ok(backup)
 }

@@ -1,4 +1,4 @@
-//! From what was found to a declaration that can be had.
+//! Turns import candidates into declarations that can be fetched.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use skill_fs::AbsPath;
 
 use super::ImportArgs;
 use super::adopt::{adopt, check_skill};
-use super::find::{Candidate, Origin};
+use super::find::{Candidate, CandidateOrigin};
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::progress::Progress;
 
-/// How many files are named that are not installed.
-const NAMED: usize = 5;
+/// The number of files that a note about files that are not installed lists.
+const MAX_LISTED: usize = 5;
 
-/// Makes declarations, and makes sure that they can be had.
+/// Creates declarations and checks that they can be fetched.
 pub(super) struct Declarer<'a> {
     environment: Environment,
     config: &'a Config,
     args: &'a ImportArgs,
     progress: Progress,
-    /// The repositories that were named in this run, and where they come from.
-    taken: BTreeMap<Identifier, String>,
-    /// What to know before the next install.
+    /// The repository names used in this run, each with its URL.
+    sources: BTreeMap<Identifier, String>,
+    /// Notes to print for the user.
     pub(super) notes: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Declarer<'a> {
             config,
             args,
             progress: context.progress(),
-            taken: BTreeMap::new(),
+            sources: BTreeMap::new(),
             notes: Vec::new(),
         }
     }
@@ -49,10 +49,10 @@ impl<'a> Declarer<'a> {
         let name = Identifier::new(candidate.name.as_str()).map_err(|error| error.to_string())?;
         self.notes.extend(candidate.note.clone());
         match &candidate.origin {
-            Origin::Git(origin) => self.of_git(&name, origin),
-            Origin::Folder(folder) if self.args.adopt => self.of_folder(name, folder),
-            Origin::Folder(_) => {
-                Err("it is a plain folder; --adopt makes a repository of it".to_owned())
+            CandidateOrigin::Git(origin) => self.of_git(&name, origin),
+            CandidateOrigin::Folder(folder) if self.args.adopt => self.of_folder(name, folder),
+            CandidateOrigin::Folder(_) => {
+                Err("plain folder; use --adopt to turn it into a repository".to_owned())
             }
         }
     }
@@ -61,7 +61,7 @@ impl<'a> Declarer<'a> {
         check_declared_url(&origin.git, self.environment.local)
             .map_err(|error| error.to_string())?;
         if let Some(name) = origin.reference.as_ref().filter(|name| !is_ref_name(name)) {
-            return Err(format!("`{name}` is no name of a tag, a branch or a commit"));
+            return Err(format!("invalid tag, branch or commit `{name}`"));
         }
         let source = self.source(origin)?;
         let made = |reference: Reference| Declaration {
@@ -71,35 +71,35 @@ impl<'a> Declarer<'a> {
             path: origin.path.clone(),
             reference,
         };
-        let place = self.config.skills_root.join(source.as_str());
-        let is_there = place.as_path().exists();
-        if self.args.dry_run && !is_there {
-            // Nothing is cloned, so nobody knows what the reference is.
+        let repository = self.config.skills_root.join(source.as_str());
+        let is_cloned = repository.as_path().exists();
+        if self.args.dry_run && !is_cloned {
+            // A dry run does not clone, so the kind of the reference is only a guess.
             let reference = origin.reference.as_deref();
             if origin.kind.is_none() && reference.is_none_or(|name| !is_commit_id(name)) {
-                let word = reference.unwrap_or("main");
+                let reference = reference.unwrap_or("main");
                 self.notes.push(format!(
-                    "{name}: whether `{word}` is a tag or a branch is not known before it is cloned"
+                    "{name}: cannot tell whether `{reference}` is a tag or a branch without cloning the repository"
                 ));
             }
-            return Ok(made(guessed(reference, origin.kind)));
+            return Ok(made(guess_reference(reference, origin.kind)));
         }
-        // The first look clones it; then it is known what it has.
+        // The first inspection clones the repository.
         let mut first = None;
-        let named = origin.reference.as_deref().map(|name| (name, origin.kind));
-        for reference in references(&place, named) {
+        let name_and_kind = origin.reference.as_deref().map(|name| (name, origin.kind));
+        for reference in references(&repository, name_and_kind) {
             let declaration = made(reference);
             match self.inspect(&declaration) {
                 Ok(_) => return Ok(declaration),
                 Err(SkillError::Clone { source, url, .. }) => {
-                    return Err(format!("it cannot be cloned from {url}: {source}"));
+                    return Err(format!("cannot clone `{url}`: {source}"));
                 }
                 Err(error) => {
                     let is_other_reference = matches!(
                         &error,
                         SkillError::Source(csk_core::SourceError::UnknownReference { .. })
                     );
-                    // What is wrong with the skill itself says more than a name that is not there.
+                    // A problem of the skill itself is more useful than an unknown reference.
                     if !is_other_reference || first.is_none() {
                         let hint = error.hint().map(|hint| format!(" ({hint})"));
                         first = Some(format!("{error}{}", hint.unwrap_or_default()));
@@ -109,36 +109,36 @@ impl<'a> Declarer<'a> {
                     }
                 }
             }
-            if !is_there && origin.reference.is_none() && place.as_path().exists() {
-                let own = default_branch(&place).map(&made);
+            if !is_cloned && origin.reference.is_none() && repository.as_path().exists() {
+                let own = default_branch(&repository).map(&made);
                 if let Some(own) = own.filter(|own| self.inspect(own).is_ok()) {
                     return Ok(own);
                 }
             }
         }
-        Err(first.unwrap_or_else(|| "its repository has no branch".to_owned()))
+        Err(first.unwrap_or_else(|| "its repository has no branches".to_owned()))
     }
 
-    /// Returns what the repository is called here: no two have one name.
+    /// Returns a name for the repository under `skills_root` that no other repository uses.
     fn source(&mut self, wanted: &ForeignOrigin) -> Result<Identifier, String> {
         let long = long_source_name(&wanted.git);
         for source in [Some(wanted.source.clone()), long].into_iter().flatten() {
-            let place = self.config.skills_root.join(source.as_str());
-            let is_it = match self.taken.get(&source) {
+            let existing = self.config.skills_root.join(source.as_str());
+            let is_same = match self.sources.get(&source) {
                 Some(url) => is_same_place(url, &wanted.git),
-                // One that somebody made here is not the one that is wanted.
-                None if place.as_path().exists() => origin(&place)
+                // A local repository without a remote is a different one.
+                None if existing.as_path().exists() => origin(&existing)
                     .map_err(|error| error.to_string())?
                     .is_some_and(|url| is_same_place(&url, &wanted.git)),
                 None => true,
             };
-            if is_it {
-                self.taken.insert(source.clone(), wanted.git.clone());
+            if is_same {
+                self.sources.insert(source.clone(), wanted.git.clone());
                 return Ok(source);
             }
         }
         Err(format!(
-            "another repository is at {}",
+            "`{}` is a different repository",
             self.config.skills_root.join(wanted.source.as_str())
         ))
     }
@@ -149,10 +149,10 @@ impl<'a> Declarer<'a> {
         let declaration =
             Declaration { source: name.clone(), name, git: None, path: None, reference };
         if self.args.dry_run {
-            let place = self.config.skills_root.join(declaration.source.as_str());
-            if place.as_path().symlink_metadata().is_ok() {
+            let existing = self.config.skills_root.join(declaration.source.as_str());
+            if existing.as_path().symlink_metadata().is_ok() {
                 return Err(format!(
-                    "{place} is there already; whether it holds the same is seen when it is imported"
+                    "`{existing}` already exists; a dry run does not compare its contents"
                 ));
             }
             return Ok(declaration);
@@ -160,12 +160,12 @@ impl<'a> Declarer<'a> {
         let inspected = adopt(&self.environment, &declaration, folder)?;
         if !inspected.left_out.is_empty() {
             let mut shown: Vec<&str> =
-                inspected.left_out.iter().take(NAMED).map(String::as_str).collect();
-            if inspected.left_out.len() > NAMED {
+                inspected.left_out.iter().take(MAX_LISTED).map(String::as_str).collect();
+            if inspected.left_out.len() > MAX_LISTED {
                 shown.push("...");
             }
             self.notes.push(format!(
-                "{}: these files are in its repository and are not installed: {}",
+                "{}: these files are in its repository but are not installed: {}",
                 declaration.name,
                 shown.join(", ")
             ));
@@ -178,7 +178,7 @@ impl<'a> Declarer<'a> {
     }
 }
 
-fn guessed(name: Option<&str>, kind: Option<RefKind>) -> Reference {
+fn guess_reference(name: Option<&str>, kind: Option<RefKind>) -> Reference {
     let kind = kind.unwrap_or(match name {
         Some(name) if is_commit_id(name) => RefKind::Revision,
         _ => RefKind::Branch,
@@ -186,21 +186,25 @@ fn guessed(name: Option<&str>, kind: Option<RefKind>) -> Reference {
     Reference { kind, name: name.unwrap_or("main").to_owned() }
 }
 
-/// Returns what a name may mean, or what a repository follows where there is none.
-fn references(place: &AbsPath, named: Option<(&str, Option<RefKind>)>) -> Vec<Reference> {
+/// Returns the references that a name may stand for. Without a name: the default branch of the repository, then `main`
+/// and `master`.
+fn references(
+    repository: &AbsPath,
+    name_and_kind: Option<(&str, Option<RefKind>)>,
+) -> Vec<Reference> {
     let of = |kind: RefKind, name: &str| Reference { kind, name: name.to_owned() };
-    match named {
+    match name_and_kind {
         Some((name, Some(kind))) => vec![of(kind, name)],
         Some((name, None)) if is_commit_id(name) => vec![of(RefKind::Revision, name)],
         Some((name, None)) => vec![of(RefKind::Tag, name), of(RefKind::Branch, name)],
         None => {
             let usual = ["main", "master"].map(|name| of(RefKind::Branch, name));
-            default_branch(place).into_iter().chain(usual).collect()
+            default_branch(repository).into_iter().chain(usual).collect()
         }
     }
 }
 
-fn default_branch(place: &AbsPath) -> Option<Reference> {
-    let name = Repository::open(place).ok()?.default_branch()?;
+fn default_branch(repository: &AbsPath) -> Option<Reference> {
+    let name = Repository::open(repository).ok()?.default_branch()?;
     Some(Reference { kind: RefKind::Branch, name })
 }
