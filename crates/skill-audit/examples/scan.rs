@@ -1,12 +1,13 @@
-//! Audits every skill below a folder and prints a line for each: for measuring.
+//! Audits every skill below a folder and prints the verdicts and the time per skill. Arguments: the folder, and `all`
+//! or a verdict to list.
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a tool for measuring")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a measuring tool")]
 
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let root = PathBuf::from(std::env::args().nth(1).expect("a folder"));
-    let most = std::env::args().nth(2).unwrap_or_default();
+    let root = PathBuf::from(std::env::args().nth(1).expect("usage: scan <FOLDER> [all|VERDICT]"));
+    let listed = std::env::args().nth(2).unwrap_or_default();
     let mut skills = Vec::new();
     find(&root, &mut skills);
     skills.sort();
@@ -21,7 +22,7 @@ fn main() {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let report = skill_audit::audit(&name, &files);
         *counts.entry(report.verdict.as_str()).or_insert(0) += 1;
-        if most == "all" || report.verdict.as_str() == most {
+        if listed == "all" || report.verdict.as_str() == listed {
             println!("{} {}", report.verdict, folder.display());
             for finding in report
                 .findings

@@ -340,7 +340,7 @@ fn required_download(
                 remote.text.split('/').nth(3).is_some_and(|owner| skill.topic.mentions(owner))
                     && remote.text.split('/').nth(4).is_some_and(|name| skill.topic.mentions(name));
             let hit = hit("requires a program that is downloaded");
-            // A binary for one platform, straight from a release, that the reader is told to start.
+            // A binary for one platform, straight from a release, for the reader to start.
             let is_for_people = cues.find_in(Cue::Program, around).is_some()
                 || cues.find_in(Cue::Archive, around).is_some();
             Some(if is_for_people && !is_own {

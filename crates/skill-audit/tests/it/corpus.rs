@@ -1,4 +1,4 @@
-//! Real skills that mean well: hardly any is refused.
+//! Real, harmless skills: almost none is blocked.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -6,10 +6,10 @@ use std::{env, fs};
 use crate::fixtures::report;
 use skill_audit::Verdict;
 
-/// Skills that are refused although they mean well, each with the reason.
-const EXPLAINED: [(&str, &str); 1] = [(
+/// Harmless skills that are blocked, each with the reason.
+const EXPECTED_BLOCKS: [(&str, &str); 1] = [(
     "skill-scanner",
-    "a scanner's list of attacks: encoded commands that run when decoded, and encoded instructions, stand there word for word",
+    "a scanner's list of attacks: it contains encoded commands and encoded instructions verbatim",
 )];
 
 fn skills(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -35,30 +35,32 @@ pub(crate) fn files(root: &Path, folder: &Path, found: &mut Vec<(String, Vec<u8>
     }
 }
 
-/// `SKILL_CORPUS` names a folder of skills; CI unpacks one where it has it.
+/// `SKILL_CORPUS` is a folder of skills; CI unpacks one if it is available.
 #[test]
-fn real_skills_that_mean_well_are_not_refused() {
+fn harmless_skills_are_not_blocked() {
     let Some(corpus) = env::var_os("SKILL_CORPUS") else {
-        // The skills are other people's and no part of this repository; CI looks for them.
-        println!("not measured: SKILL_CORPUS names no folder of skills");
+        // The corpus is third-party content and not part of this repository.
+        println!("not measured: SKILL_CORPUS is not set");
         return;
     };
     let mut found = Vec::new();
     skills(Path::new(&corpus), &mut found);
     assert!(found.len() > 400, "only {} skills in the corpus", found.len());
-    let mut refused = Vec::new();
+    let mut blocked = Vec::new();
     for folder in &found {
         let mut all = Vec::new();
         files(folder, folder, &mut all);
         let report = report(&all);
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        if report.verdict == Verdict::Block && !EXPLAINED.iter().any(|(known, _)| *known == name) {
-            let why = report.findings.iter().find(|finding| finding.blocks).unwrap();
-            refused.push(format!(
+        if report.verdict == Verdict::Block
+            && !EXPECTED_BLOCKS.iter().any(|(known, _)| *known == name)
+        {
+            let finding = report.findings.iter().find(|finding| finding.blocks).unwrap();
+            blocked.push(format!(
                 "{name}: {} {}:{} {}",
-                why.rule.id, why.file, why.location.line, why.message
+                finding.rule.id, finding.file, finding.location.line, finding.message
             ));
         }
     }
-    assert!(refused.is_empty(), "\n{}", refused.join("\n"));
+    assert!(blocked.is_empty(), "\n{}", blocked.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! The documentation of rules is made from the rules, with what was measured on their cases.
+//! docs/audit-rules.md is generated from the rules and their test cases.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,10 +8,9 @@ use skill_audit::RULES;
 
 use crate::fixtures::{cases, report};
 
-/// Returns the page.
 fn page() -> String {
     let mut page = String::from(
-        "# Rules of `csk audit`\n\nThis page is made from the rules by a test (`UPDATE_EXPECT=1 cargo test -p skill-audit docs`). `csk audit --explain RULE` shows\none of them. How bad a finding is depends on where it stands; the severity here is the usual one. \"Cases\" is how many cases of ours\nthe rule finds that it should find, and how many it leaves alone that it should leave alone; \"precision\" is how many of all our cases\nin which it finds something are its own or a joined attack's.\n",
+        "# Audit rules\n\nThis page is generated from the rules (`UPDATE_EXPECT=1 cargo test -p skill-audit docs`). Run `csk audit --explain RULE` to\nshow one rule in the terminal. The severity listed here is the usual one; it can be higher or lower, depending on context.\n\n\"Test cases\" counts the attack samples that the rule detects and the harmless samples that it correctly ignores. \"Precision\"\nis the share of all samples with a finding of the rule that are attacks.\n",
     );
     let cases = cases();
     let reports: Vec<_> = cases.iter().map(|case| report(&case.files)).collect();
@@ -32,13 +31,13 @@ fn page() -> String {
         };
         let (bad, good) = (own(false), own(true));
         let found = bad.iter().filter(|at| finds(at)).count();
-        let left = good.iter().filter(|at| !finds(at)).count();
+        let ignored = good.iter().filter(|at| !finds(at)).count();
         let all = (0..cases.len()).filter(finds).count();
         let wrong = (0..cases.len()).filter(|at| finds(at) && cases[*at].kind == "pass").count();
         let precision = ((all - wrong) * 100).checked_div(all).unwrap_or(100);
         let _ = write!(
             page,
-            "\n### {} {}\n\n{} ({})\n\n* Why: {}\n* Example: `{}`\n* Fix: {}\n* Cases: {found} of {} found, {left} of {} left alone; precision {precision} %\n",
+            "\n### {} {}\n\n{} ({})\n\n* Why: {}\n* Example: `{}`\n* Fix: {}\n* Test cases: {found} of {} attacks detected, {ignored} of {} harmless samples ignored; precision {precision} %\n",
             rule.id,
             rule.name,
             rule.description,
@@ -54,7 +53,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_documentation_of_rules_is_current() {
+fn rule_documentation_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit-rules.md");
     let page = page();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -62,6 +61,6 @@ fn the_documentation_of_rules_is_current() {
     }
     assert!(
         fs::read_to_string(&path).unwrap_or_default() == page,
-        "docs/audit-rules.md is not current: UPDATE_EXPECT=1 cargo test -p skill-audit docs"
+        "docs/audit-rules.md is out of date; run UPDATE_EXPECT=1 cargo test -p skill-audit docs"
     );
 }

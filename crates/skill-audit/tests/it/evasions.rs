@@ -1,11 +1,11 @@
-//! Mechanical ways to hide what is found: most of them are found all the same.
+//! Mechanical evasions: most of them are detected.
 
 use base64::Engine;
 use skill_audit::Verdict;
 
 use crate::fixtures::{Case, cases, report};
 
-/// A way to hide something: a name, and what it makes of the files of a case; `None` where it changes nothing.
+/// An evasion: its name, and how it changes the files of a case; `None` if it changes nothing.
 type Transform = (&'static str, fn(&Case) -> Option<Vec<(String, Vec<u8>)>>);
 
 const TRANSFORMS: [Transform; 9] = [
@@ -21,7 +21,7 @@ const TRANSFORMS: [Transform; 9] = [
             ],
         )
     }),
-    ("texts put together", |case| code(case, split_texts)),
+    ("concatenated strings", |case| code(case, split_texts)),
     ("commands in variables", |case| {
         replaced(
             case,
@@ -33,7 +33,7 @@ const TRANSFORMS: [Transform; 9] = [
             ],
         )
     }),
-    ("addresses in variables", addresses_in_variables),
+    ("URLs in variables", addresses_in_variables),
     ("look-alike letters", |case| {
         replaced(
             case,
@@ -49,7 +49,7 @@ const TRANSFORMS: [Transform; 9] = [
             ],
         )
     }),
-    ("invisible letters", |case| {
+    ("invisible characters", |case| {
         replaced(
             case,
             &[
@@ -63,9 +63,9 @@ const TRANSFORMS: [Transform; 9] = [
             ],
         )
     }),
-    ("base64 around it", encoded),
-    ("a part in another file", address_in_a_file),
-    ("lines broken", |case| {
+    ("base64 encoding", encoded),
+    ("URL in another file", address_in_a_file),
+    ("line continuations", |case| {
         replaced(
             case,
             &[(" | bash", " \\\n  | bash"), (" | sh", " \\\n  | sh"), ("curl -", "curl \\\n  -")],
@@ -74,7 +74,7 @@ const TRANSFORMS: [Transform; 9] = [
 ];
 
 #[test]
-fn most_ways_to_hide_something_are_seen_through() {
+fn most_evasions_are_detected() {
     let (mut caught, mut all, mut missed) = (0, 0, Vec::new());
     for case in cases().iter().filter(|case| case.kind == "block") {
         for (name, transform) in TRANSFORMS {
@@ -88,12 +88,16 @@ fn most_ways_to_hide_something_are_seen_through() {
             }
         }
     }
-    println!("{caught} of {all} are caught; missed:\n{}", missed.join("\n"));
+    println!("detected {caught} of {all}; missed:\n{}", missed.join("\n"));
     assert!(all > 100, "only {all} cases");
-    assert!(caught * 100 >= all * 80, "{caught} of {all} are caught:\n{}", missed.join("\n"));
+    assert!(
+        caught * 100 >= all * 80,
+        "detected only {caught} of {all}; missed:\n{}",
+        missed.join("\n")
+    );
 }
 
-/// Changes every text file; `None` if nothing changes.
+/// Changes every text file; returns `None` if nothing changes.
 fn each(case: &Case, change: impl Fn(&str, &str) -> String) -> Option<Vec<(String, Vec<u8>)>> {
     let files = case.files.iter().map(|(path, bytes)| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -104,13 +108,13 @@ fn each(case: &Case, change: impl Fn(&str, &str) -> String) -> Option<Vec<(Strin
 }
 
 fn replaced(case: &Case, pairs: &[(&str, &str)]) -> Option<Vec<(String, Vec<u8>)>> {
-    // In code other than the shell's, such a word would be another one.
+    // In other languages than shell, the changed word would be a different one.
     each(case, |path, text| {
         if path.ends_with(".py") || path.ends_with("js") {
             return text.to_owned();
         }
         let changed = pairs.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-        // What a block of code is called is no command.
+        // The language label of a code block is not a command.
         changed.replace("```ba''sh", "```bash")
     })
 }
@@ -122,7 +126,7 @@ fn code(case: &Case, change: impl Fn(&str) -> String) -> Option<Vec<(String, Vec
     })
 }
 
-/// `"abcdef"` becomes `"abc" + "def"`.
+/// Turns `"abcdef"` into `"abc" + "def"`.
 fn split_texts(text: &str) -> String {
     let mut parts = text.split('"');
     let mut whole = parts.next().unwrap_or_default().to_owned();
@@ -166,7 +170,7 @@ fn addresses_in_variables(case: &Case) -> Option<Vec<(String, Vec<u8>)>> {
     })
 }
 
-/// The first line of shell code becomes one that decodes itself.
+/// Wraps the first code block or the whole script in code that decodes and runs it.
 fn encoded(case: &Case) -> Option<Vec<(String, Vec<u8>)>> {
     let engine = base64::engine::general_purpose::STANDARD;
     each(case, |path, text| {

@@ -1,8 +1,8 @@
-//! Every rule finds what it is for, and nothing else.
+//! Every rule finds what it should, and nothing else.
 //!
-//! `tests/fixtures/RULE.txt` holds cases of one rule. `=== block:` is found and enough to refuse the skill, `=== find:` is found and worth a
-//! look, `=== low:` is found and worth a note, `=== opaque:` cannot be looked into, `=== pass:` is not found. A case without files is the
-//! body of a SKILL.md.
+//! `tests/fixtures/RULE.txt` contains the cases of one rule. The rule must find `=== block:` and block the skill, find
+//! `=== find:` for review, find `=== low:` as a note, report `=== opaque:` as unanalyzable, and not find `=== pass:`. A
+//! case without files is the body of a SKILL.md.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) files: Vec<(String, Vec<u8>)>,
 }
 
-/// Reads all cases, by rule.
+/// Reads all cases, sorted by rule.
 pub(crate) fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut all: Vec<Case> = RULES
@@ -65,7 +65,6 @@ fn skill(body: &str) -> (String, Vec<u8>) {
     ("SKILL.md".to_owned(), text.into_bytes())
 }
 
-/// Audits files.
 pub(crate) fn report(files: &[(String, Vec<u8>)]) -> Report {
     let files: Vec<File<'_>> =
         files.iter().map(|(path, bytes)| File { path, bytes, is_executable: false }).collect();
@@ -73,7 +72,7 @@ pub(crate) fn report(files: &[(String, Vec<u8>)]) -> Report {
 }
 
 #[test]
-fn every_rule_finds_what_it_is_for_and_nothing_else() {
+fn every_rule_finds_its_cases_and_nothing_else() {
     let mut wrong = Vec::new();
     for case in cases() {
         let report = report(&case.files);
@@ -115,7 +114,7 @@ fn every_rule_finds_what_it_is_for_and_nothing_else() {
 }
 
 #[test]
-fn every_rule_has_cases_of_both_kinds_and_says_what_it_is() {
+fn every_rule_has_cases_of_both_kinds_and_texts() {
     let cases = cases();
     for rule in RULES {
         let has = |is_good: bool| {
@@ -124,10 +123,10 @@ fn every_rule_has_cases_of_both_kinds_and_says_what_it_is() {
                     && matches!(case.kind.as_str(), "pass" | "low") == is_good
             })
         };
-        assert!(has(true), "{} has no case that passes", rule.id);
+        assert!(has(true), "{} has no `pass` case", rule.id);
         assert!(
             has(false) || rule.severity <= Severity::Low,
-            "{} has no case that is found",
+            "{} has no case that it must find",
             rule.id
         );
         for text in [rule.description, rule.rationale, rule.example, rule.fix] {

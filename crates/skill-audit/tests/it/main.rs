@@ -1,10 +1,10 @@
-//! Tests of the audit as a whole.
+//! Tests of the audit.
 
 #![expect(
     clippy::disallowed_methods,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests read fixtures and say what they found"
+    reason = "tests read fixtures and print what they measured"
 )]
 
 mod corpus;
