@@ -10,6 +10,7 @@ mod consumers;
 mod contents;
 mod environment;
 mod fill_store;
+pub(crate) mod fingerprint_cache;
 mod gate;
 pub(crate) mod hook;
 pub(crate) mod journal;
@@ -17,39 +18,38 @@ pub(crate) mod locking;
 pub(crate) mod observe;
 pub(crate) mod plan;
 mod prepare;
+pub(crate) mod project_checks;
 mod relock;
 mod report;
 pub(crate) mod resolve;
 mod run;
-pub(crate) mod seen;
 pub(crate) mod sources;
 mod store;
-pub(crate) mod surroundings;
 mod target;
 mod write;
 
 pub(crate) use apply::marking::marker_of;
-pub use apply::{Applied, Means, apply};
-pub use cache::{Cache, Keep};
+pub use apply::{Applied, ApplyContext, apply};
+pub use cache::{Cache, CacheMode};
 pub use consumers::Consumers;
-pub use environment::{Environment, Ignore, Mode, Network, Options, RunError};
+pub use environment::{Environment, IgnorePolicy, InstallOptions, Mode, Network, RunError};
+pub use fingerprint_cache::FingerprintCache;
 pub use gate::Gated;
-pub use hook::{can_be_on_path, commands_folder, global_commands, own_entries, shadowing};
+pub use hook::{can_be_on_path, commands_folder, global_commands, shadowing, user_path_entries};
 pub use journal::finish_interrupted;
-pub use locking::{LockUse, Rules, Tags};
-pub use observe::{AdapterState, ContextState, Memory, Observed, observe, observe_project};
+pub use locking::{LockfileMode, ResolveRules, TagPolicy};
+pub use observe::{AdapterState, ContextState, Observed, ProjectMemory, observe, observe_project};
 pub use plan::{
-    Action, AdapterChange, Collision, CommandChange, Content, Contents, Facts, Label, Plan,
-    SkillPlan, World, plan,
+    Action, AdapterChange, Collision, CommandChange, Facts, Label, Plan, PlanInput, SkillContent,
+    SkillContents, SkillPlan, plan,
 };
 pub use prepare::{MissingCommand, PrepareError, Prepared, Sources, prepare};
+pub use project_checks::unignored;
 pub use relock::{LockChange, LockOptions, LockReport, Upgrade, lock};
 pub use report::{Outcome, ProjectError, ProjectReport, SkillReport};
 pub use resolve::{Resolution, Resolved, SkillError, check_origin, resolve};
 pub use run::{install, status};
-pub use seen::Seen;
 use skill_state::Receipts;
 pub use sources::{FetchReport, repositories, stage_clone, update};
-pub use store::{RuntimeState, Store, StoreLayout};
-pub use surroundings::unignored;
+pub use store::{CommandFilesState, Store, StoreLayout};
 pub use target::{BIN, SKILLS, Target};

@@ -14,5 +14,5 @@ pub use cache_size::{CacheSize, cache_folder, cache_size, clean_cache};
 pub use compare::{CompareError, Comparison, FileChange, compare, compare_local};
 pub use gc::{Caller, Garbage, collect};
 pub use inspect::{Inspection, inspect};
-pub use outdated::{Standing, outdated};
+pub use outdated::{SkillVersions, outdated};
 pub use verify::{Verification, verify};

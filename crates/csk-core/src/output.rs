@@ -27,7 +27,7 @@ pub struct OutdatedProjectJson {
     /// Its folder.
     pub path: String,
     /// Its skills.
-    pub skills: Vec<StandingJson>,
+    pub skills: Vec<SkillVersionsJson>,
     /// Why it could not be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -36,7 +36,7 @@ pub struct OutdatedProjectJson {
 /// The versions of a skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StandingJson {
+pub struct SkillVersionsJson {
     /// The skill.
     pub name: String,
     /// The declared reference: its kind and name.

@@ -13,7 +13,7 @@ pub enum Work<'a> {
         url: &'a str,
     },
     /// Listing the references of a repository's origin.
-    Ask {
+    ListRefs {
         /// The repository.
         source: &'a str,
     },
@@ -32,11 +32,11 @@ pub enum Work<'a> {
 /// Receives progress reports.
 pub trait Progress: Sync {
     /// Starts reporting `work`, which ends when the result is dropped.
-    fn begin(&self, work: Work<'_>) -> Box<dyn Running>;
+    fn begin(&self, work: Work<'_>) -> Box<dyn ProgressHandle>;
 }
 
 /// Work in progress.
-pub trait Running: Send + Sync {
+pub trait ProgressHandle: Send + Sync {
     /// Reports how far the work is.
     fn note(&self, message: &str);
 }
@@ -46,11 +46,11 @@ pub trait Running: Send + Sync {
 pub struct Silent;
 
 impl Progress for Silent {
-    fn begin(&self, _: Work<'_>) -> Box<dyn Running> {
+    fn begin(&self, _: Work<'_>) -> Box<dyn ProgressHandle> {
         Box::new(Self)
     }
 }
 
-impl Running for Silent {
+impl ProgressHandle for Silent {
     fn note(&self, _: &str) {}
 }

@@ -7,11 +7,11 @@ mod unsupported;
 
 #[cfg(unix)]
 pub(crate) use unix::{
-    is_program, make_executable, make_link, make_read_only, make_writable, read_rights,
+    is_program, make_executable, make_file_read_only, make_link, make_read_only, make_writable,
 };
 #[cfg(not(unix))]
 pub(crate) use unsupported::{
-    is_program, make_executable, make_link, make_read_only, make_writable, read_rights,
+    is_program, make_executable, make_file_read_only, make_link, make_read_only, make_writable,
 };
 
 /// Whether a file is executable.

@@ -96,7 +96,7 @@ const NATIVE: &[&str] = &[
 ];
 
 /// Home folders of agents that differ from the agent's project folder.
-const AT_HOME: &[(&str, &str)] = &[
+const HOME_FOLDERS: &[(&str, &str)] = &[
     ("amp", ".config/agents/skills"),
     ("cortex", ".snowflake/cortex/skills"),
     ("crush", ".config/crush/skills"),
@@ -112,13 +112,13 @@ const AT_HOME: &[(&str, &str)] = &[
 ];
 
 /// The home folder of agents that read `.agents/skills` in a project, unless listed above.
-const COMMON_AT_HOME: &str = ".agents/skills";
+const COMMON_HOME_FOLDER: &str = ".agents/skills";
 
 /// Returns a built-in agent's folder in the user's home.
-fn at_home(id: &str) -> Option<String> {
-    let own = AT_HOME.iter().find(|(known, _)| *known == id);
+fn home_folder(id: &str) -> Option<String> {
+    let own = HOME_FOLDERS.iter().find(|(known, _)| *known == id);
     let adapted = || ADAPTED.iter().find(|(known, _)| *known == id);
-    let native = || NATIVE.contains(&id).then_some(COMMON_AT_HOME);
+    let native = || NATIVE.contains(&id).then_some(COMMON_HOME_FOLDER);
     own.or_else(adapted).map(|(_, folder)| *folder).or_else(native).map(str::to_owned)
 }
 
@@ -143,7 +143,7 @@ impl Agents {
     pub fn adapter_folders(&self, scope: Scope) -> Vec<String> {
         let custom = self.custom.iter().filter_map(|agent| agent.folder(scope));
         let known = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
-        let known = known.filter_map(|id| known_agent(id)?.folder(scope));
+        let known = known.filter_map(|id| built_in_agent(id)?.folder(scope));
         known.chain(custom).collect()
     }
 
@@ -152,7 +152,7 @@ impl Agents {
         if let Some(agent) = self.custom.iter().find(|agent| agent.id == id) {
             return Some(agent.clone());
         }
-        known_agent(id)
+        built_in_agent(id)
     }
 
     /// Returns the closest known id, for a "did you mean" hint.
@@ -166,11 +166,11 @@ impl Agents {
 }
 
 /// Returns the built-in agent with this id.
-fn known_agent(id: &str) -> Option<Agent> {
+fn built_in_agent(id: &str) -> Option<Agent> {
     let adapter =
         ADAPTED.iter().find(|(known, _)| *known == id).map(|(_, path)| (*path).to_owned());
     let is_known = adapter.is_some() || NATIVE.contains(&id);
-    is_known.then(|| Agent { id: id.to_owned(), adapter, user_adapter: at_home(id) })
+    is_known.then(|| Agent { id: id.to_owned(), adapter, user_adapter: home_folder(id) })
 }
 
 #[cfg(test)]

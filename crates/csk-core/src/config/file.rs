@@ -29,12 +29,12 @@ pub enum AdapterMode {
 }
 
 impl AdapterMode {
-    const WORDS: [(&str, Self); 3] =
+    const NAMES: [(&str, Self); 3] =
         [("auto", Self::Auto), ("symlink", Self::Symlink), ("copy", Self::Copy)];
 
     /// Parses the config value.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, mode)| *mode)
+        Self::NAMES.iter().find(|(known, _)| *known == word).map(|(_, mode)| *mode)
     }
 
     /// Returns the config value.
@@ -328,7 +328,7 @@ fn audit_mode(object: &mut Object<'_, '_, '_>) -> AuditMode {
 
 fn adapter_mode(object: &mut Object<'_, '_, '_>) -> AdapterMode {
     let Some(text) = object.text("adapter_mode") else { return AdapterMode::default() };
-    let found = AdapterMode::WORDS.iter().find(|(word, _)| *word == text.value);
+    let found = AdapterMode::NAMES.iter().find(|(word, _)| *word == text.value);
     if found.is_none() {
         let message =
             format!("`adapter_mode` is `{}`; expected `auto`, `symlink` or `copy`", text.value);

@@ -147,7 +147,7 @@ impl Config {
     }
 
     /// Returns true if `key` takes precedence over a project's own setting.
-    pub fn is_before_projects(&self, key: &str) -> bool {
+    pub fn overrides_projects(&self, key: &str) -> bool {
         self.is_locked(key) || self.from_environment.contains(key)
     }
 }

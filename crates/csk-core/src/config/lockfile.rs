@@ -15,12 +15,12 @@ pub const LOCKFILE: &str = "Skillfile.lock";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
     /// The pinned skills, by name.
-    pub skills: BTreeMap<Identifier, Locked>,
+    pub skills: BTreeMap<Identifier, LockedSkill>,
 }
 
 /// The pinned version of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Locked {
+pub struct LockedSkill {
     /// The repository under `skills_root`.
     pub source: Identifier,
     /// The URL it was cloned from, if declared.
@@ -39,7 +39,7 @@ pub struct Locked {
 
 impl Lockfile {
     /// Returns the pinned version of `declaration`, or `None` if the declaration has changed since.
-    pub fn get(&self, declaration: &Declaration) -> Option<&Locked> {
+    pub fn get(&self, declaration: &Declaration) -> Option<&LockedSkill> {
         self.skills.get(&declaration.name).filter(|locked| {
             locked.source == declaration.source
                 && locked.git == declaration.git
@@ -62,7 +62,7 @@ impl Lockfile {
 
     /// Serializes the lockfile: sorted, one value a line, so that branches merge cleanly.
     pub fn to_json(&self) -> String {
-        let entry = |(name, locked): (&Identifier, &Locked)| {
+        let entry = |(name, locked): (&Identifier, &LockedSkill)| {
             let mut value = json!({
                 "bundle_sha256": locked.bundle.to_string(),
                 "commit": locked.commit.as_str(),
@@ -93,7 +93,7 @@ fn identifier(entry: &mut Object<'_, '_, '_>, name: &Text) -> Option<Identifier>
         .ok()
 }
 
-fn locked(entry: &mut Object<'_, '_, '_>) -> Option<Locked> {
+fn locked(entry: &mut Object<'_, '_, '_>) -> Option<LockedSkill> {
     let source = entry.required_identifier("source");
     let git = entry.text("git").map(|text| text.value);
     let path = entry.text("path");
@@ -119,7 +119,7 @@ fn locked(entry: &mut Object<'_, '_, '_>) -> Option<Locked> {
         None if has_path => return None,
         path => path.and_then(|path| RelPath::new(path).ok()),
     };
-    Some(Locked {
+    Some(LockedSkill {
         source: source?,
         git,
         path,
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_lock_is_written_sorted_and_read_back() {
-        let locked = |name: &str| Locked {
+        let locked = |name: &str| LockedSkill {
             source: Identifier::new(name).unwrap(),
             git: (name == "b").then(|| "https://x.test/b".to_owned()),
             path: (name == "b").then(|| RelPath::new("skills/b").unwrap()),

@@ -22,7 +22,7 @@ pub enum Platform {
 
 impl Platform {
     /// The platform that this program was built for.
-    pub const HERE: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
+    pub const CURRENT: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
 
     /// Returns the file name of a command's shim.
     pub fn shim_name(self, command: &Identifier) -> String {
@@ -43,7 +43,7 @@ impl Platform {
 
 /// Why a skill's commands cannot be installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RuntimeError {
+pub enum CommandFilesError {
     /// The manifest is invalid.
     #[error("{file} is invalid: {}", .problems.join("; "))]
     Manifest {
@@ -77,7 +77,7 @@ pub enum RuntimeError {
 
 /// A skill's command files, as laid out in the command store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Runtime {
+pub struct CommandFiles {
     /// All files, sorted by path.
     pub files: Vec<File>,
     /// The file of each command that the skill provides.
@@ -85,7 +85,7 @@ pub struct Runtime {
 }
 
 /// Reads the manifest of a skill and returns it with any warnings. A skill without a manifest has no commands.
-pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), RuntimeError> {
+pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), CommandFilesError> {
     let tree = |path: &str| snapshot.entry(path);
     let told = |file: &str, problems: &[Diagnostic], severity: Severity| -> Vec<String> {
         let wanted = problems.iter().filter(|problem| problem.severity == severity);
@@ -94,7 +94,7 @@ pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), 
     let read = |name: &'static str| {
         let Some(file) = snapshot.file(name) else { return Ok(None) };
         let text = file.text().filter(|_| file.kind != FileKind::Link);
-        text.map(Some).ok_or_else(|| RuntimeError::Manifest {
+        text.map(Some).ok_or_else(|| CommandFilesError::Manifest {
             file: name.to_owned(),
             problems: vec!["not a text file, or too large".to_owned()],
             hint: None,
@@ -106,7 +106,7 @@ pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), 
         return manifest.map(|manifest| (Some(manifest), warnings)).ok_or_else(|| {
             let is_error = |problem: &&Diagnostic| problem.severity == Severity::Error;
             let file = problems.iter().find(is_error).map(|problem| problem.file.clone());
-            RuntimeError::Manifest {
+            CommandFilesError::Manifest {
                 file: file.unwrap_or_else(|| MANIFEST_FILE.to_owned()),
                 hint: problems.iter().find_map(|problem| problem.hint.clone()),
                 problems: told("", &problems, Severity::Error),
@@ -132,11 +132,11 @@ fn shown(file: &str, problem: &Diagnostic) -> String {
 }
 
 /// Returns the files for the command store, or `None` if the skill provides no commands.
-pub fn runtime(
+pub fn command_files(
     snapshot: &Snapshot,
     manifest: &Manifest,
     platform: Platform,
-) -> Result<Option<Runtime>, RuntimeError> {
+) -> Result<Option<CommandFiles>, CommandFilesError> {
     let mut commands = BTreeMap::new();
     for command in &manifest.commands {
         match script(command, platform) {
@@ -173,10 +173,10 @@ pub fn runtime(
         check_names(&files)?;
         if let Some(link) = stray_link(&files) {
             let target = link.text().unwrap_or_default();
-            return Err(RuntimeError::Link { link: link.path.to_string(), target });
+            return Err(CommandFilesError::Link { link: link.path.to_string(), target });
         }
     }
-    Ok(Some(Runtime { files, commands }).filter(|runtime| !runtime.files.is_empty()))
+    Ok(Some(CommandFiles { files, commands }).filter(|runtime| !runtime.files.is_empty()))
 }
 
 /// Returns a file for each folder path at which Python would create a bytecode cache. Read-only folders stop every user
@@ -203,13 +203,13 @@ fn python_caches(files: &[File]) -> Vec<File> {
 }
 
 /// Returns the script of a command, or `None` for a system command.
-fn script(command: &Command, platform: Platform) -> Result<Option<&RelPath>, RuntimeError> {
+fn script(command: &Command, platform: Platform) -> Result<Option<&RelPath>, CommandFilesError> {
     let CommandKind::Script { unix, windows } = &command.kind else { return Ok(None) };
     let (path, key) = match platform {
         Platform::Unix => (unix, "unix_path"),
         Platform::Windows => (windows, "win_path"),
     };
-    let missing = || RuntimeError::Platform { command: command.name.clone(), key };
+    let missing = || CommandFilesError::Platform { command: command.name.clone(), key };
     path.as_ref().map(Some).ok_or_else(missing)
 }
 
@@ -234,7 +234,7 @@ mod tests {
         let files = [("SKILL.md", ""), ("scripts/mr", ""), ("scripts/gmr.cmd", "")];
         let snapshot = snapshot(&[&files[..], &[("csk-skill.json", MANIFEST)]].concat());
         let (found, _) = manifest(&snapshot).unwrap();
-        let made = runtime(&snapshot, &found.unwrap(), Platform::Windows).unwrap().unwrap();
+        let made = command_files(&snapshot, &found.unwrap(), Platform::Windows).unwrap().unwrap();
         let name = Identifier::new("mr").unwrap();
         assert_eq!(made.commands[&name].as_str(), "scripts/gmr.cmd");
         assert_eq!(Platform::Windows.shim_name(&name), "mr.cmd");
@@ -250,7 +250,7 @@ mod tests {
         let text = MANIFEST.replace(r#""unix_path": "scripts/mr", "#, "");
         let snapshot = snapshot(&[("scripts/gmr.cmd", ""), ("csk-skill.json", &text)]);
         let (found, _) = manifest(&snapshot).unwrap();
-        let error = runtime(&snapshot, &found.unwrap(), Platform::Unix).unwrap_err();
+        let error = command_files(&snapshot, &found.unwrap(), Platform::Unix).unwrap_err();
         assert_eq!(
             error.to_string(),
             "command `mr` has no `unix_path`, which is required on this platform"
@@ -264,7 +264,7 @@ mod tests {
         let text = MANIFEST.replace(r#", "win_path": "scripts/gmr.cmd""#, "");
         let snapshot = snapshot(&[&files[..], &more, &[("csk-skill.json", &text)]].concat());
         let (found, _) = manifest(&snapshot).unwrap();
-        let made = runtime(&snapshot, &found.unwrap(), Platform::Unix).unwrap().unwrap();
+        let made = command_files(&snapshot, &found.unwrap(), Platform::Unix).unwrap().unwrap();
         let caches: Vec<&str> = made
             .files
             .iter()

@@ -1,8 +1,8 @@
 //! Selects the files of a snapshot that go into a project: instructions and assets, no development files.
 
-mod follow;
 mod mentions;
 mod rules;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod warnings;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 use skill::{FileNameError, Manifest, RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 
-use self::follow::follow;
-pub(crate) use self::rules::first_context;
+pub(crate) use self::rules::v1_context;
 use self::rules::{Rules, is_excluded};
+use self::selection::select_files;
 use crate::content::snapshot::{File, FileKind, Snapshot, check_names, stray_links};
 
 /// Why a snapshot has no context to install.
@@ -86,7 +86,7 @@ pub fn context(
         return Err(ContextError::NoSkillFile(skills_below(snapshot)));
     };
     let rules = Rules { manifest, shape, skill_file };
-    let (wanted, mut problems) = follow(snapshot, &rules);
+    let (wanted, mut problems) = select_files(snapshot, &rules);
     let is_wanted = |file: &&File| wanted.contains(file.path.as_str());
     let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
     let is_renamed = *skill_file == SKILL_FILE_FALLBACK;

@@ -9,7 +9,7 @@ use skill::{
 };
 
 use crate::SourceError;
-use crate::git::object::Large;
+use crate::git::object::LargeFile;
 
 /// A commit's files, sorted by path, with checked symlinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum Content {
     /// All bytes, in memory.
     Memory(Arc<[u8]>),
     /// Too large for memory: read in chunks each time it is needed.
-    Large(Large),
+    Large(LargeFile),
 }
 
 impl Content {

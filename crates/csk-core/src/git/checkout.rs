@@ -10,7 +10,7 @@ mod ignored;
 mod index;
 mod work_tree;
 
-pub use ignored::{OpeningRule, Unignored};
+pub use ignored::{NegatedRule, Unignored};
 
 use skill_fs::AbsPath;
 use work_tree::WorkTree;
@@ -19,7 +19,7 @@ use crate::GitError;
 
 /// Returns those of `paths`, relative to `root`, that git would not ignore; empty outside a work tree.
 pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<Unignored>, GitError> {
-    match WorkTree::around(root)? {
+    match WorkTree::containing(root)? {
         None => Ok(Vec::new()),
         Some(tree) => ignored::not_ignored(&tree, paths),
     }
@@ -27,7 +27,7 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<Unignored>, G
 
 /// Returns true if `root` is in a work tree.
 pub fn work_tree(root: &AbsPath) -> Result<bool, GitError> {
-    WorkTree::around(root).map(|tree| tree.is_some())
+    WorkTree::containing(root).map(|tree| tree.is_some())
 }
 
 /// The local ignore file, `.git/info/exclude`.
@@ -43,7 +43,7 @@ pub enum ExcludeFile {
 
 /// Returns the local ignore file, `.git/info/exclude`.
 pub fn exclude_file(root: &AbsPath) -> Result<ExcludeFile, GitError> {
-    match WorkTree::around(root)? {
+    match WorkTree::containing(root)? {
         None => Ok(ExcludeFile::NoRepository),
         Some(tree) => tree.exclude_file(),
     }
@@ -52,7 +52,7 @@ pub fn exclude_file(root: &AbsPath) -> Result<ExcludeFile, GitError> {
 /// Returns the first tracked entry at or below `folder`, or a submodule, symlink or sparse folder that could put one
 /// there; `None` outside a work tree.
 pub fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
-    match WorkTree::around(root)? {
+    match WorkTree::containing(root)? {
         None => Ok(None),
         Some(tree) => index::tracked(&tree, folder),
     }
@@ -60,5 +60,5 @@ pub fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError>
 
 /// Returns the checked-out branch; `None` if HEAD is detached or there is no repository.
 pub(crate) fn branch(root: &AbsPath) -> Option<String> {
-    WorkTree::around(root).ok().flatten()?.branch()
+    WorkTree::containing(root).ok().flatten()?.branch()
 }

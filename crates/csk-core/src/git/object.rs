@@ -38,7 +38,7 @@ pub struct Object {
 
 /// A file that is too large for memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Large {
+pub struct LargeFile {
     /// The blob in git's object store.
     pub(crate) object: Object,
     /// The size in bytes.
@@ -47,7 +47,7 @@ pub struct Large {
     pub(crate) cached: Option<AbsPath>,
 }
 
-impl Large {
+impl LargeFile {
     /// Passes all bytes to `take` and checks that they match the blob's id.
     pub(crate) fn stream(
         &self,
@@ -83,7 +83,7 @@ impl Large {
 }
 
 /// The content of a loose object.
-pub(crate) enum Loose {
+pub(crate) enum LooseObject {
     /// The whole content.
     Small(Arc<[u8]>),
     /// The size of a content that is too large for memory.
@@ -96,13 +96,13 @@ impl Object {
         &self,
         kind: Kind,
         zlib: &mut Decompress,
-    ) -> Result<Option<Loose>, SourceError> {
+    ) -> Result<Option<LooseObject>, SourceError> {
         // Checked first: opening anything but a regular file may block.
         let found = fs::metadata(&self.loose).ok().filter(fs::Metadata::is_file);
         let Some(packed) = found.map(|found| found.len()) else { return Ok(None) };
         let mut file = fs::File::open(&self.loose).map_err(|error| self.broken(&error))?;
         if packed > LARGE {
-            return Ok(Some(Loose::Large(self.header(file, kind)?.0)));
+            return Ok(Some(LooseObject::Large(self.header(file, kind)?.0)));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(packed).unwrap_or(0) + 1);
         file.read_to_end(&mut bytes).map_err(|error| self.broken(&error))?;
@@ -113,7 +113,7 @@ impl Object {
         let end = whole.iter().position(|byte| *byte == 0).ok_or_else(damaged)? + 1;
         let size = self.size(&whole[..end], kind)?;
         if size > LARGE {
-            return Ok(Some(Loose::Large(size)));
+            return Ok(Some(LooseObject::Large(size)));
         }
         // Room for one byte too many, to detect trailing data.
         let all = end + usize::try_from(size).unwrap_or(0);
@@ -124,7 +124,7 @@ impl Object {
         if whole.len() != all {
             return Err(damaged());
         }
-        Ok(Some(Loose::Small(whole[end..].into())))
+        Ok(Some(LooseObject::Small(whole[end..].into())))
     }
 
     /// Reads an object's header; returns the size and a reader for the content.
@@ -233,7 +233,7 @@ mod tests {
         packed.finish().unwrap();
         let object = Object { repository: repository.clone(), id: hex(&sha.finalize()), loose };
         let copy = repository.join("copy");
-        let large = Large { object, size: bytes.len() as u64, cached: Some(copy.clone()) };
+        let large = LargeFile { object, size: bytes.len() as u64, cached: Some(copy.clone()) };
         let read = || {
             let mut read = Vec::new();
             large.stream(|bytes| {

@@ -18,7 +18,7 @@ use skill::{RelPath, is_git_folder, nearest};
 use skill_fs::AbsPath;
 
 use crate::content::snapshot::{Content, File, FileKind, Snapshot};
-use crate::git::object::{Large, Loose, Object};
+use crate::git::object::{LargeFile, LooseObject, Object};
 use crate::git::repository::broken;
 use crate::{Commit, SourceError};
 
@@ -152,12 +152,12 @@ impl Objects {
         let object = self.object(&id);
         // Most objects of a small repository are loose.
         let size = match object.loose(Kind::Blob, zlib)? {
-            Some(Loose::Small(bytes)) => return Ok(Content::Memory(bytes)),
-            Some(Loose::Large(size)) => size,
+            Some(LooseObject::Small(bytes)) => return Ok(Content::Memory(bytes)),
+            Some(LooseObject::Large(size)) => size,
             None => self.store()?.header(id).map_err(|error| self.broken(&error))?.size(),
         };
         if size > LARGE {
-            return Ok(Content::Large(Large { object, size, cached: None }));
+            return Ok(Content::Large(LargeFile { object, size, cached: None }));
         }
         Ok(Content::Memory(self.packed(id, Kind::Blob)?))
     }
@@ -177,8 +177,8 @@ impl Objects {
         zlib: &mut Decompress,
     ) -> Result<Arc<[u8]>, SourceError> {
         match self.object(&id).loose(kind, zlib)? {
-            Some(Loose::Small(bytes)) => Ok(bytes),
-            Some(Loose::Large(_)) | None => self.packed(id, kind),
+            Some(LooseObject::Small(bytes)) => Ok(bytes),
+            Some(LooseObject::Large(_)) | None => self.packed(id, kind),
         }
     }
 

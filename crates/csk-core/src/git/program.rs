@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 
 use skill_fs::AbsPath;
 
-use crate::Running;
+use crate::ProgressHandle;
 use crate::git::settings::GitDir;
 use crate::git::url::{LocalSources, check_url};
 
 /// The time limit of a clone or a fetch.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How often a running git is polled.
-const PAUSE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// How long to wait for the rest of stderr after git has failed.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const STDERR_GRACE: Duration = Duration::from_millis(500);
 /// The most bytes of git's messages that are kept.
-const MAX_WORDS: usize = 64 << 10;
+const MAX_STDERR: usize = 64 << 10;
 /// The most bytes of git's stdout that are read.
 const MAX_OUTPUT: u64 = 64 << 20;
 
@@ -66,7 +66,7 @@ pub enum GitError {
 }
 
 /// Variables, set in git hooks for example, that would point git at another repository.
-const REDIRECTING: &[&str] = &[
+const REDIRECTING_VARIABLES: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_DIR",
@@ -95,7 +95,7 @@ const OWN_SETTINGS: [&str; 5] = [
 /// file system that `place` is on, which is outside any repository.
 fn plain_git(place: &AbsPath) -> Command {
     let mut git = Command::new("git");
-    for name in REDIRECTING {
+    for name in REDIRECTING_VARIABLES {
         git.env_remove(name);
     }
     git.env("LC_ALL", "C").stdin(Stdio::null());
@@ -119,7 +119,7 @@ pub fn clone(
     url: &str,
     target: &AbsPath,
     local: LocalSources,
-    running: &dyn Running,
+    running: &dyn ProgressHandle,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
     let here = std::env::current_dir().map_err(|error| GitError::NotRun(error.to_string()))?;
@@ -130,14 +130,14 @@ pub fn clone(
     git.arg("--template=");
     // Overrides the user's `clone.defaultRemoteName`.
     git.args(["--origin", "origin"]);
-    git.args(["--", &from(&here, url)]).arg(target.as_path());
+    git.args(["--", &absolute_url(&here, url)]).arg(target.as_path());
     git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
     run(git, running, TIME_LIMIT).map(|_| ())
 }
 
 /// Creates a repository with the files in `folder` as one commit on branch `main`. Every byte is committed as is,
 /// whatever the attributes say.
-pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
+pub fn init_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
     let run = |arguments: &[&str]| {
         let mut git = plain_git(folder);
         git.arg("--git-dir").arg(folder.join(".git").as_path());
@@ -158,14 +158,14 @@ pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> 
     // These override the attributes in the files themselves.
     let info = folder.join(".git/info");
     std::fs::create_dir_all(info.as_path())
-        .and_then(|()| std::fs::write(info.join("attributes").as_path(), AS_IT_IS))
+        .and_then(|()| std::fs::write(info.join("attributes").as_path(), RAW_ATTRIBUTES))
         .map_err(|error| GitError::Failed(format!("cannot write {info}: {error}")))?;
     run(&["add", "--all", "--force", "."])?;
     run(&["commit", "--quiet", "--no-verify", "--message", message])
 }
 
 /// Attributes that keep git from changing any byte.
-const AS_IT_IS: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+const RAW_ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
 /// Returns the URL that a repository is fetched from, or `None` if it has no `origin`.
 pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
@@ -186,13 +186,13 @@ pub fn fetch(
     repository: &AbsPath,
     url: &str,
     local: LocalSources,
-    running: &dyn Running,
+    running: &dyn ProgressHandle,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
     let mut git = network(git_at(repository)?, local);
     git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
     // Tags given by an option instead of a refspec are not pruned.
-    git.args(["--tags", "--force", "--prune", "--", &from(repository.as_path(), url)]);
+    git.args(["--tags", "--force", "--prune", "--", &absolute_url(repository.as_path(), url)]);
     git.arg("+refs/heads/*:refs/remotes/origin/*");
     run(git, running, TIME_LIMIT).map(|_| ())
 }
@@ -202,12 +202,12 @@ pub fn remote_refs(
     repository: &AbsPath,
     url: &str,
     local: LocalSources,
-    running: &dyn Running,
+    running: &dyn ProgressHandle,
 ) -> Result<BTreeMap<String, String>, GitError> {
     check_url(url, local)?;
     let mut git = network(git_at(repository)?, local);
     git.args(["ls-remote", "--quiet", "--heads", "--tags", "--"]);
-    git.arg(from(repository.as_path(), url)).stdout(Stdio::piped());
+    git.arg(absolute_url(repository.as_path(), url)).stdout(Stdio::piped());
     let output = run(git, running, TIME_LIMIT)?;
     let mut refs = BTreeMap::new();
     for line in String::from_utf8_lossy(&output).lines() {
@@ -219,7 +219,7 @@ pub fn remote_refs(
 }
 
 /// Makes a relative path URL absolute, since git runs in another folder.
-fn from(folder: &Path, url: &str) -> String {
+fn absolute_url(folder: &Path, url: &str) -> String {
     let is_relative = url.starts_with("./") || url.starts_with("../");
     if is_relative { folder.join(url).display().to_string() } else { url.to_owned() }
 }
@@ -252,7 +252,11 @@ fn network(mut git: Command, local: LocalSources) -> Command {
 }
 
 /// Runs git and returns its stdout if that is piped.
-fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u8>, GitError> {
+fn run(
+    mut git: Command,
+    running: &dyn ProgressHandle,
+    limit: Duration,
+) -> Result<Vec<u8>, GitError> {
     let not_run = |error: std::io::Error| GitError::NotRun(error.to_string());
     let mut child = git.spawn().map_err(not_run)?;
     let (written, output) = mpsc::channel();
@@ -267,19 +271,19 @@ fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u
     let errors = child.stderr.take().expect("stderr is piped");
     let (sender, lines) = mpsc::channel();
     // Never joined: a process that git started may keep the pipe open long after git has exited.
-    std::thread::spawn(move || listen(errors, &sender));
+    std::thread::spawn(move || forward_lines(errors, &sender));
     let start = Instant::now();
-    let mut words = String::new();
-    let mut hear = |line: String| {
+    let mut message = String::new();
+    let mut handle_line = |line: String| {
         if line.contains("% (") {
             running.note(&line);
-        } else if words.len() < MAX_WORDS {
-            words += &line;
-            words.push('\n');
+        } else if message.len() < MAX_STDERR {
+            message += &line;
+            message.push('\n');
         }
     };
     let status = loop {
-        lines.try_iter().for_each(&mut hear);
+        lines.try_iter().for_each(&mut handle_line);
         match child.try_wait().map_err(not_run)? {
             Some(status) => break status,
             None if start.elapsed() > limit => {
@@ -287,30 +291,30 @@ fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u
                 let _ = child.wait();
                 return Err(GitError::TimedOut(limit.as_secs()));
             }
-            None => std::thread::sleep(PAUSE),
+            None => std::thread::sleep(POLL_INTERVAL),
         }
     };
     if status.success() {
         return output.recv_timeout(limit).map_err(|_| GitError::TimedOut(limit.as_secs()));
     }
     // The rest of stderr may still be in the pipe.
-    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
-        hear(line);
+    while let Ok(line) = lines.recv_timeout(STDERR_GRACE) {
+        handle_line(line);
     }
-    match words.trim() {
+    match message.trim() {
         "" => Err(GitError::Failed(status.to_string())),
-        words => Err(GitError::Failed(words.to_owned())),
+        message => Err(GitError::Failed(message.to_owned())),
     }
 }
 
 /// Reads git's stderr to the end and sends it line by line. A broken pipe only ends it early.
-fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
+fn forward_lines(errors: impl Read, lines: &mpsc::Sender<String>) {
     let mut line = Vec::new();
     for byte in BufReader::new(errors).bytes().map_while(Result::ok) {
         if !matches!(byte, b'\r' | b'\n') {
             line.push(byte);
             // Git does not write lines this long; send what there is.
-            if line.len() < MAX_WORDS {
+            if line.len() < MAX_STDERR {
                 continue;
             }
         }

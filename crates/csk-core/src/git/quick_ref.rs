@@ -21,7 +21,7 @@ const MAX_PACKED: u64 = 16 << 20;
 
 /// Returns the commit that a reference points to, or `None` if it takes more than reading git's files.
 pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<Commit> {
-    let git = plain(repository)?;
+    let git = plain_git_dir(repository)?;
     let git = git.as_path();
     let name = match reference.kind {
         RefKind::Tag => format!("refs/tags/{}", reference.name),
@@ -43,7 +43,7 @@ pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<C
 }
 
 /// Returns a repository's git folder if it is self-contained.
-fn plain(repository: &AbsPath) -> Option<PathBuf> {
+fn plain_git_dir(repository: &AbsPath) -> Option<PathBuf> {
     let git = repository.join(".git").as_path().to_owned();
     // A gitfile or a `commondir` file would point to another repository.
     let is_plain = fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir())
@@ -62,7 +62,7 @@ fn settings(git: &Path) -> Option<String> {
 
 /// Returns the objects folder of a self-contained repository with a standard format.
 pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
-    let git = plain(repository)?;
+    let git = plain_git_dir(repository)?;
     let config = settings(&git)?.to_ascii_lowercase();
     // Other repository formats show up under `extensions` or as a promisor remote.
     let is_usual = !["extensions", "include", "promisor"].iter().any(|word| config.contains(word));

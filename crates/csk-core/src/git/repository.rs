@@ -88,7 +88,7 @@ pub enum SourceError {
         /// The closest name, for a "did you mean" hint.
         nearest: Option<String>,
         /// Some of the available names.
-        known: Vec<String>,
+        available: Vec<String>,
     },
     /// Several commits start with the given digits.
     #[error("revision `{name}` is ambiguous in {path}")]
@@ -159,12 +159,12 @@ impl SourceError {
             Self::UnknownReference { nearest: Some(near), .. } => Some(format!(
                 "did you mean `{near}`? If it is new, run `csk update` to fetch it"
             )),
-            Self::UnknownReference { nearest: None, known, .. } if known.is_empty() => {
+            Self::UnknownReference { nearest: None, available, .. } if available.is_empty() => {
                 Some("if it is new, run `csk update` to fetch it".to_owned())
             }
-            Self::UnknownReference { nearest: None, known, .. } => Some(format!(
+            Self::UnknownReference { nearest: None, available, .. } => Some(format!(
                 "available: {}; if it is new, run `csk update` to fetch it",
-                known.join(", ")
+                available.join(", ")
             )),
             Self::NoFolder { nearest, .. } => {
                 nearest.as_ref().map(|near| format!("did you mean `{near}`?"))
@@ -194,7 +194,7 @@ impl Repository {
             let objects = Objects::new(path.clone(), folder);
             return Ok(Self { objects, git: OnceCell::new() });
         }
-        let git = whole(path)?;
+        let git = open_full(path)?;
         let objects = Objects::new(path.clone(), git.objects.store_ref().path().to_owned());
         Ok(Self { objects, git: OnceCell::from(git) })
     }
@@ -203,7 +203,7 @@ impl Repository {
         match self.git.get() {
             Some(git) => Ok(git),
             None => {
-                let git = whole(self.path())?;
+                let git = open_full(self.path())?;
                 Ok(self.git.get_or_init(|| git))
             }
         }
@@ -227,7 +227,7 @@ impl Repository {
             RefKind::Branch => match self.peel(&format!("refs/remotes/origin/{name}"))? {
                 Some(id) => Some(id),
                 // A local branch that tracks a deleted branch of the origin is stale.
-                None if self.follows_origin(name) => None,
+                None if self.tracks_origin(name) => None,
                 None => self.peel(&format!("refs/heads/{name}"))?,
             },
             RefKind::Revision => self.revision(name)?,
@@ -276,7 +276,7 @@ impl Repository {
     }
 
     /// Returns true if `old` is `new` or an ancestor of it.
-    pub fn comes_from(&self, new: &Commit, old: &Commit) -> Result<bool, SourceError> {
+    pub fn is_descendant(&self, new: &Commit, old: &Commit) -> Result<bool, SourceError> {
         let id = |commit: &Commit| {
             ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))
         };
@@ -289,7 +289,7 @@ impl Repository {
         Ok(false)
     }
 
-    fn follows_origin(&self, branch: &str) -> bool {
+    fn tracks_origin(&self, branch: &str) -> bool {
         let Ok(git) = self.git() else { return false };
         let config = git.config_snapshot();
         config
@@ -348,8 +348,8 @@ impl Repository {
         let more = names.len().saturating_sub(SHOWN);
         names.truncate(SHOWN);
         names.extend((more > 0).then(|| format!("and {more} more")));
-        let (path, known) = (self.path().to_string(), names);
-        SourceError::UnknownReference { kind, name, path, nearest, known }
+        let (path, available) = (self.path().to_string(), names);
+        SourceError::UnknownReference { kind, name, path, nearest, available }
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
@@ -358,7 +358,7 @@ impl Repository {
 }
 
 /// Opens a repository including its references and configuration.
-fn whole(path: &AbsPath) -> Result<gix::Repository, SourceError> {
+fn open_full(path: &AbsPath) -> Result<gix::Repository, SourceError> {
     let shown = path.to_string();
     if !path.as_path().exists() {
         let names = path.parent().map(|parent| repositories(&parent)).unwrap_or_default();

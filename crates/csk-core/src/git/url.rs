@@ -87,7 +87,7 @@ pub fn check_declared_url(url: &str, local: LocalSources) -> Result<(), GitError
 }
 
 /// Returns true if two URLs refer to the same repository, whatever the transport.
-pub fn is_same_place(one: &str, other: &str) -> bool {
+pub fn is_same_repository(one: &str, other: &str) -> bool {
     if let (Some(one), Some(other)) = (local_path(one), local_path(other)) {
         return one == other;
     }
@@ -101,12 +101,12 @@ pub fn is_same_place(one: &str, other: &str) -> bool {
         return false;
     }
     let (one, other) = (origin_key(one), origin_key(other));
-    let is_any_case = FOLDING.iter().any(|host| one.starts_with(host));
+    let is_any_case = CASE_INSENSITIVE_HOSTS.iter().any(|host| one.starts_with(host));
     one == other || (is_any_case && one.eq_ignore_ascii_case(&other))
 }
 
 /// Hosts whose paths are case-insensitive.
-const FOLDING: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
+const CASE_INSENSITIVE_HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
 
 /// Returns a local path in normalized form.
 fn local_path(url: &str) -> Option<String> {
@@ -173,11 +173,14 @@ mod tests {
             "ssh://git@git.test/acme/skills",
             "git@git.test:acme/skills.git",
         ] {
-            assert!(is_same_place("https://git.test/acme/skills", other), "{other}");
+            assert!(is_same_repository("https://git.test/acme/skills", other), "{other}");
         }
-        assert!(is_same_place("file:///a/b", "/a/b/"));
-        assert!(is_same_place("/w/p/../up//a", "/w/up/a"));
-        assert!(is_same_place("https://github.com:443/Acme/x", "git@ssh.github.com:acme/x.git"));
+        assert!(is_same_repository("file:///a/b", "/a/b/"));
+        assert!(is_same_repository("/w/p/../up//a", "/w/up/a"));
+        assert!(is_same_repository(
+            "https://github.com:443/Acme/x",
+            "git@ssh.github.com:acme/x.git"
+        ));
         for (one, other) in [
             ("https://a.test/acme/skills", "https://b.test/acme/skills"),
             ("https://a.test/acme/skills", "https://a.test/other/skills"),
@@ -187,7 +190,7 @@ mod tests {
             ("bob@a.test:a", "alice@a.test:a"),
             ("https://a.test/Acme/skills", "https://a.test/acme/skills"),
         ] {
-            assert!(!is_same_place(one, other), "{one} {other}");
+            assert!(!is_same_repository(one, other), "{one} {other}");
         }
     }
 

@@ -17,26 +17,26 @@ use crate::GitError;
 
 /// Returns the user's global ignore file. `git_dir` is needed to evaluate conditional includes.
 pub(crate) fn user_rules(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
-    let places = Places::find();
-    let found = places.configs(git_dir)?;
+    let config_folders = ConfigFolders::find();
+    let found = config_folders.configs(git_dir)?;
     let found = found.iter().rev().find_map(|config| config.path("core.excludesFile"));
     match found {
         Some(path) if path.value.is_empty() => Ok(None),
         Some(path) => {
-            path.interpolate(places.interpolate()).map(Some).map_err(|error| failed(&error))
+            path.interpolate(config_folders.interpolate()).map(Some).map_err(|error| failed(&error))
         }
-        None => Ok(places.xdg.map(|folder| folder.join("ignore"))),
+        None => Ok(config_folders.xdg.map(|folder| folder.join("ignore"))),
     }
 }
 
 /// Returns true if `safe.directory` lists one of these folders.
 pub(crate) fn is_declared_safe(git_dir: &Path, folders: &[&Path]) -> Result<bool, GitError> {
-    let places = Places::find();
+    let config_folders = ConfigFolders::find();
     let mut is_safe = false;
-    for config in places.configs(git_dir)? {
+    for config in config_folders.configs(git_dir)? {
         for value in config.strings("safe.directory").into_iter().flatten() {
             let value = value.to_str_lossy().into_owned();
-            let value = match (value.strip_prefix("~/"), &places.home) {
+            let value = match (value.strip_prefix("~/"), &config_folders.home) {
                 (Some(rest), Some(home)) => home.join(rest).display().to_string(),
                 _ => value,
             };
@@ -57,12 +57,12 @@ fn failed(error: &dyn std::fmt::Display) -> GitError {
 }
 
 /// Where the user's git configuration is.
-struct Places {
+struct ConfigFolders {
     home: Option<PathBuf>,
     xdg: Option<PathBuf>,
 }
 
-impl Places {
+impl ConfigFolders {
     fn find() -> Self {
         let home = env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from);
         let xdg = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());

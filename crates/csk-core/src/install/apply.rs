@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use skill::{Digest, Identifier};
 use skill_fs::{AbsPath, FsError, write_file};
 
-use self::change::{Change, perform};
-use self::commands::settle_commands;
-use self::marking::{markers, settle_receipts};
+use self::change::{SkillChange, perform};
+use self::commands::update_command_ledger;
+use self::marking::{markers, prune_receipts};
+use super::fingerprint_cache::FolderRecord;
 use super::gate::Gated;
-use super::journal::{Journal, is_made, write_ledger};
+use super::journal::{Journal, is_created_by_csk, write_ledger};
 use super::plan::{Action, SkillPlan};
-use super::seen::Sight;
 use super::{BIN, Observed, Plan, SKILLS, SkillError, Target};
 
 /// The result for one skill.
@@ -31,12 +31,12 @@ pub struct Applied {
     /// Why it failed; the previous version is still in place.
     pub error: Option<SkillError>,
     /// The folders that were written or removed, with the records to remember.
-    seen: Vec<(String, Option<Sight>)>,
+    seen: Vec<(String, Option<FolderRecord>)>,
 }
 
 /// What applying a plan needs.
 #[derive(Debug, Clone, Copy)]
-pub struct Means<'a> {
+pub struct ApplyContext<'a> {
     /// csk's own folder for the project's commands, if it has one.
     pub commands: Option<&'a AbsPath>,
     /// The timestamp for markers.
@@ -48,7 +48,7 @@ pub fn apply(
     target: &Target,
     plan: &Gated<Plan>,
     observed: &mut Observed,
-    means: Means<'_>,
+    context: ApplyContext<'_>,
 ) -> Result<Vec<Applied>, FsError> {
     let plan = plan.get();
     if plan.is_empty() {
@@ -56,8 +56,8 @@ pub fn apply(
     }
     let skills = plan.removals.iter().chain(&plan.skills);
     let skills: Vec<&SkillPlan> = skills.filter(|skill| !skill.is_empty()).collect();
-    announce(&skills, observed).begin(target)?;
-    let markers = markers(target, &skills, means.now);
+    new_journal(&skills, observed).begin(target)?;
+    let markers = markers(target, &skills, context.now);
     for skill in &skills {
         let Some(marker) = markers.get(&skill.name) else { continue };
         let digest = Digest::of(marker.to_json().as_bytes());
@@ -68,31 +68,31 @@ pub fn apply(
         }
     }
     observed.receipts.save()?;
-    let run = |unit: &Vec<&SkillPlan>| {
-        let changes = unit
-            .iter()
-            .map(|skill| Change::new(target, skill, markers.get(&skill.name).cloned(), means));
+    let run = |group: &Vec<&SkillPlan>| {
+        let changes = group.iter().map(|skill| {
+            SkillChange::new(target, skill, markers.get(&skill.name).cloned(), context)
+        });
         perform(changes.collect())
     };
     // Removals come first, so that new entries never collide with old ones.
     let goes = |skill: &&SkillPlan| matches!(skill.action, Action::Remove(_));
     let (removals, rest): (Vec<_>, Vec<_>) =
-        units(&skills).into_iter().partition(|unit| unit.iter().all(goes));
+        groups(&skills).into_iter().partition(|group| group.iter().all(goes));
     let mut applied: Vec<Applied> = removals.par_iter().flat_map_iter(run).collect();
     applied.par_extend(rest.par_iter().flat_map_iter(run));
     let failed: BTreeSet<Identifier> =
         applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
     let known: BTreeSet<&Identifier> =
         applied.iter().filter(|done| done.error.is_none()).map(|done| &done.name).collect();
-    settle_commands(target, plan, observed, &known)?;
-    settle(target, plan, observed, &failed)?;
-    settle_receipts(observed, &markers, &failed, plan)?;
+    update_command_ledger(target, plan, observed, &known)?;
+    update_ledgers(target, plan, observed, &failed)?;
+    prune_receipts(observed, &markers, &failed, plan)?;
     for file in &plan.env {
         write_file(&target.root.join(file.path), file.text.as_bytes())?;
     }
     for done in &mut applied {
-        for (path, sight) in done.seen.drain(..) {
-            observed.seen.remember(path, sight);
+        for (path, record) in done.seen.drain(..) {
+            observed.seen.remember(path, record);
         }
     }
     Journal::end(target)?;
@@ -100,7 +100,7 @@ pub fn apply(
 }
 
 /// Returns a journal of the entries that are about to be created and are not in a ledger yet.
-fn announce(skills: &[&SkillPlan], observed: &Observed) -> Journal {
+fn new_journal(skills: &[&SkillPlan], observed: &Observed) -> Journal {
     let mut journal = Journal::default();
     for skill in skills {
         let made = skill.commands.iter().filter(|change| change.target.is_some());
@@ -127,7 +127,7 @@ fn announce(skills: &[&SkillPlan], observed: &Observed) -> Journal {
 }
 
 /// Updates the ledgers to match what was done.
-fn settle(
+fn update_ledgers(
     target: &Target,
     plan: &Plan,
     observed: &Observed,
@@ -143,7 +143,7 @@ fn settle(
         if failed.contains(name) {
             // Whatever a failed skill created still belongs to csk.
             for (folder, ledger) in ledgers.iter_mut().filter(|(folder, _)| **folder != BIN) {
-                if is_made(target, folder, name) {
+                if is_created_by_csk(target, folder, name) {
                     ledger.entries.insert(name.clone());
                 }
             }
@@ -176,21 +176,21 @@ fn settle(
 }
 
 /// Groups skills that hand over commands to each other, which must change together. All others change separately.
-fn units<'a>(skills: &[&'a SkillPlan]) -> Vec<Vec<&'a SkillPlan>> {
+fn groups<'a>(skills: &[&'a SkillPlan]) -> Vec<Vec<&'a SkillPlan>> {
     let taken: BTreeSet<&Identifier> = skills.iter().flat_map(|skill| &skill.after).collect();
     let (tied, alone): (Vec<&SkillPlan>, Vec<&SkillPlan>) =
         skills.iter().partition(|skill| !skill.after.is_empty() || taken.contains(&skill.name));
-    let mut units: Vec<Vec<&SkillPlan>> = Vec::new();
+    let mut groups: Vec<Vec<&SkillPlan>> = Vec::new();
     for skill in tied {
-        let is_tied = |unit: &Vec<&SkillPlan>| {
+        let is_tied = |group: &Vec<&SkillPlan>| {
             let ties = |other: &&SkillPlan| {
                 skill.after.contains(&other.name) || other.after.contains(&skill.name)
             };
-            unit.iter().any(ties)
+            group.iter().any(ties)
         };
-        let (tied, apart): (Vec<_>, Vec<_>) = units.into_iter().partition(is_tied);
-        units = apart;
-        units.push(tied.into_iter().flatten().chain([skill]).collect());
+        let (tied, apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_tied);
+        groups = apart;
+        groups.push(tied.into_iter().flatten().chain([skill]).collect());
     }
-    alone.into_iter().map(|skill| vec![skill]).chain(units).collect()
+    alone.into_iter().map(|skill| vec![skill]).chain(groups).collect()
 }

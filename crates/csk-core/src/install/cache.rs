@@ -16,8 +16,8 @@ use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 
 use super::SkillError;
 use super::journal::remove_tree;
-use super::write::{Rights, io_error, write_error, write_files};
-use crate::git::object::{Large, blob_hasher, hex, pump};
+use super::write::{FileMode, io_error, write_error, write_files};
+use crate::git::object::{LargeFile, blob_hasher, hex, pump};
 use crate::git::objects::LARGE;
 use crate::{Content, File, FileKind, Objects, Snapshot};
 
@@ -25,7 +25,7 @@ use crate::{Content, File, FileKind, Objects, Snapshot};
 #[derive(Debug)]
 pub struct Cache {
     folder: AbsPath,
-    keep: Keep,
+    mode: CacheMode,
     read: Mutex<BTreeMap<(Identifier, String), Arc<Slot>>>,
 }
 
@@ -33,19 +33,19 @@ type Slot = OnceLock<Result<Arc<Snapshot>, SkillError>>;
 
 /// How the cache is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum CacheMode {
     /// Entries are read and added.
-    New,
+    ReadWrite,
     /// Entries are read, but nothing is written.
-    Nothing,
+    ReadOnly,
     /// The cache is neither read nor written.
-    Unused,
+    Disabled,
 }
 
 impl Cache {
     /// Returns the cache below csk's home.
-    pub fn new(home: &AbsPath, keep: Keep) -> Self {
-        Self { folder: home.join("cache"), keep, read: Mutex::default() }
+    pub fn new(home: &AbsPath, mode: CacheMode) -> Self {
+        Self { folder: home.join("cache"), mode, read: Mutex::default() }
     }
 
     /// Returns the files of `tree` from the cache, or else from `objects`.
@@ -70,15 +70,15 @@ impl Cache {
     ) -> Result<Snapshot, SkillError> {
         let place = self.folder.join(source.as_str()).join(tree);
         let known = || read(&place.join("snapshot"), tree, objects);
-        if let Some(files) = (self.keep != Keep::Unused).then(known).flatten() {
+        if let Some(files) = (self.mode != CacheMode::Disabled).then(known).flatten() {
             return Ok(Snapshot::new(tree.to_owned(), files)?);
         }
         let snapshot = objects.snapshot(tree)?;
         let has_large =
             snapshot.files().iter().any(|file| matches!(file.content, Content::Large(_)));
         // Small files are read from git's objects as fast as from a copy.
-        if self.keep == Keep::New && has_large {
-            match keep(&place, &snapshot) {
+        if self.mode == CacheMode::ReadWrite && has_large {
+            match store(&place, &snapshot) {
                 Ok(kept) => return Ok(kept),
                 // The cache only saves time: if it cannot be written, the files come from the repository.
                 Err(_) => drop(remove_tree(&place)),
@@ -89,12 +89,12 @@ impl Cache {
 }
 
 /// Writes a snapshot next to its destination, then moves it there. Large files are read from the copy afterwards.
-fn keep(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
+fn store(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
     let (staged, kept) = (place.join("new"), place.join("snapshot"));
     for old in [&staged, &kept] {
         remove_tree(old).map_err(|error| write_error(&error))?;
     }
-    write_files(&staged, snapshot.files(), Rights::Usual)?;
+    write_files(&staged, snapshot.files(), FileMode::Default)?;
     fs::rename(staged.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
     let mut files = snapshot.files().to_vec();
     for file in &mut files {
@@ -154,7 +154,7 @@ fn blob(root: &Root, path: &RelPath, objects: &Objects) -> Result<(Content, [u8;
         return Ok((Content::Memory(bytes.into()), id));
     }
     let object = objects.object(&hex(&id));
-    Ok((Content::Large(Large { object, size, cached: Some(shown.clone()) }), id))
+    Ok((Content::Large(LargeFile { object, size, cached: Some(shown.clone()) }), id))
 }
 
 /// A folder, as git hashes it.

@@ -9,15 +9,15 @@ use skill::{Identifier, RelPath};
 use skill_fs::AbsPath;
 
 use super::gate::gate_content;
-use super::hook::{global_commands, own_entries};
-use super::plan::{Content, Facts, Need, Standing};
-use super::{BIN, Cache, Environment, Keep, Prepared, SkillError, Sources, prepare};
+use super::hook::{global_commands, user_path_entries};
+use super::plan::{Assessment, Facts, Need, SkillContent};
+use super::{BIN, Cache, CacheMode, Environment, Prepared, SkillError, Sources, prepare};
 use crate::operations::audit::Auditor;
 use crate::{Commit, Declaration};
 
 /// Identifies content that is the same in every project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct ContentKey {
     name: Identifier,
     source: Identifier,
     commit: Commit,
@@ -25,7 +25,7 @@ struct Key {
     path: Option<RelPath>,
 }
 
-impl Key {
+impl ContentKey {
     fn new(facts: &Facts<'_>, skill: &Declaration, commit: &Commit) -> Self {
         Self {
             name: skill.name.clone(),
@@ -39,22 +39,22 @@ impl Key {
 
 /// The content for several projects.
 #[derive(Debug, Default)]
-pub(super) struct PreparedContents(BTreeMap<Key, Result<Arc<Prepared>, SkillError>>);
+pub(super) struct PreparedContents(BTreeMap<ContentKey, Result<Arc<Prepared>, SkillError>>);
 
 /// Prepares what the projects need. Without an auditor, nothing is audited.
 pub(super) fn prepare_contents(
     environment: &Environment,
     projects: &[Facts<'_>],
-    keep: Keep,
+    keep: CacheMode,
     auditor: Option<&Auditor>,
 ) -> PreparedContents {
-    let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
+    let mut wanted: BTreeMap<ContentKey, &Declaration> = BTreeMap::new();
     let mut is_adopting = false;
     for facts in projects {
-        for standing in facts.standings().filter(needs_content) {
-            is_adopting |= older(&standing).is_some();
-            for commit in standing.commit.iter().chain(&older(&standing)) {
-                wanted.insert(Key::new(facts, standing.skill, commit), standing.skill);
+        for assessment in facts.assessments().filter(needs_content) {
+            is_adopting |= claimed_commit(&assessment).is_some();
+            for commit in assessment.commit.iter().chain(&claimed_commit(&assessment)) {
+                wanted.insert(ContentKey::new(facts, assessment.skill, commit), assessment.skill);
             }
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn prepare_contents(
     let bins = projects.iter().map(|facts| facts.target.folder(BIN));
     let except: Vec<AbsPath> = bins.chain([global_commands(&environment.home)]).collect();
     let path = environment.path.as_deref().unwrap_or_default();
-    let path = std::env::join_paths(own_entries(&environment.home, path))
+    let path = std::env::join_paths(user_path_entries(&environment.home, path))
         .unwrap_or_else(|_| OsString::new());
     let sources = Sources {
         skills_root: &environment.skills_root,
@@ -75,7 +75,7 @@ pub(super) fn prepare_contents(
         auditor,
         is_adopting,
     };
-    let prepare_one = |(key, skill): (Key, &Declaration)| {
+    let prepare_one = |(key, skill): (ContentKey, &Declaration)| {
         let prepared = prepare(&sources, skill, &key.commit, key.locale.as_deref());
         (key, prepared.map(Arc::new))
     };
@@ -89,44 +89,44 @@ impl PreparedContents {
         environment: &Environment,
         auditor: Option<&Auditor>,
         facts: &Facts<'_>,
-    ) -> BTreeMap<Identifier, Result<Content, SkillError>> {
+    ) -> BTreeMap<Identifier, Result<SkillContent, SkillError>> {
         // Fast path: most installs change nothing.
         if self.0.is_empty() {
             return BTreeMap::new();
         }
-        let content = |standing: &Standing<'_>| {
-            let new = self.get(facts, standing, standing.commit.as_ref()?)?.as_ref();
+        let content = |assessment: &Assessment<'_>| {
+            let new = self.get(facts, assessment, assessment.commit.as_ref()?)?.as_ref();
             let new = new
                 .map_err(Clone::clone)
-                .and_then(|new| gate_content(environment, auditor, facts, standing, new));
-            let before = older(standing).and_then(|commit| {
-                self.get(facts, standing, &commit)?.as_ref().ok().map(Arc::clone)
+                .and_then(|new| gate_content(environment, auditor, facts, assessment, new));
+            let previous = claimed_commit(assessment).and_then(|commit| {
+                self.get(facts, assessment, &commit)?.as_ref().ok().map(Arc::clone)
             });
-            Some((standing.skill.name.clone(), new.map(|new| Content { new, before })))
+            Some((assessment.skill.name.clone(), new.map(|new| SkillContent { new, previous })))
         };
-        let standings = facts.standings().filter(needs_content);
-        standings.filter_map(|standing| content(&standing)).collect()
+        let assessments = facts.assessments().filter(needs_content);
+        assessments.filter_map(|assessment| content(&assessment)).collect()
     }
 
     fn get(
         &self,
         facts: &Facts<'_>,
-        standing: &Standing<'_>,
+        assessment: &Assessment<'_>,
         commit: &Commit,
     ) -> Option<&Result<Arc<Prepared>, SkillError>> {
-        self.0.get(&Key::new(facts, standing.skill, commit))
+        self.0.get(&ContentKey::new(facts, assessment.skill, commit))
     }
 }
 
-fn needs_content(standing: &Standing<'_>) -> bool {
-    match standing.need {
+fn needs_content(assessment: &Assessment<'_>) -> bool {
+    match assessment.need {
         Need::Install | Need::Repair => true,
         Need::Nothing | Need::Refused(_) => false,
     }
 }
 
 /// Returns the commit that a marker without a receipt claims: the installed files are compared with that commit.
-fn older(standing: &Standing<'_>) -> Option<Commit> {
-    let found = standing.found.filter(|found| !found.is_receipted)?;
+fn claimed_commit(assessment: &Assessment<'_>) -> Option<Commit> {
+    let found = assessment.found.filter(|found| !found.is_receipted)?;
     Commit::new(&found.marker.commit)
 }

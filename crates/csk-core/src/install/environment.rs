@@ -11,7 +11,7 @@ use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
 use super::sources::{clone_missing, declared};
-use super::{Rules, SkillError, Target};
+use super::{ResolveRules, SkillError, Target};
 use crate::operations::audit::Auditor;
 use crate::{Agents, LocalSources, Progress};
 
@@ -42,13 +42,13 @@ pub struct Environment {
 
 /// How to install.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct InstallOptions {
     /// How references and lockfiles are turned into commits.
-    pub rules: Rules,
+    pub rules: ResolveRules,
     /// Whether the plan is applied or only returned.
     pub mode: Mode,
     /// Whether missing ignore entries are added.
-    pub ignore: Ignore,
+    pub ignore: IgnorePolicy,
     /// Whether missing repositories are cloned.
     pub network: Network,
 }
@@ -73,7 +73,7 @@ pub enum Mode {
 
 /// What to do about files that git does not ignore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ignore {
+pub enum IgnorePolicy {
     /// Refuse the project.
     Require,
     /// Add them to `.gitignore`.

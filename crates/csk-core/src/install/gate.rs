@@ -8,9 +8,9 @@ use std::sync::Arc;
 use skill::Identifier;
 
 use super::locking::wrong_bundle;
-use super::plan::{Facts, Need, Standing};
-use super::surroundings::{OpenEntries, Surroundings};
-use super::{ContextState, Environment, Ignore, Plan, Prepared, ProjectError, SkillError};
+use super::plan::{Assessment, Facts, Need};
+use super::project_checks::{CommandConflicts, UnignoredEntries};
+use super::{ContextState, Environment, IgnorePolicy, Plan, Prepared, ProjectError, SkillError};
 use crate::Declaration;
 use crate::operations::audit::{Auditor, Ruling};
 
@@ -34,7 +34,7 @@ impl<T> Gated<T> {
 
     /// Wraps a value without any checks.
     #[cfg(test)]
-    pub(super) fn untested(value: T) -> Self {
+    pub(super) fn unchecked(value: T) -> Self {
         Self { value, warnings: Vec::new() }
     }
 }
@@ -45,28 +45,28 @@ pub(super) fn gate_content(
     environment: &Environment,
     auditor: Option<&Auditor>,
     facts: &Facts<'_>,
-    standing: &Standing<'_>,
+    assessment: &Assessment<'_>,
     content: &Arc<Prepared>,
 ) -> Result<Gated<Arc<Prepared>>, SkillError> {
-    let locked = standing.is_locked.then_some(standing.skill);
+    let locked = assessment.is_locked.then_some(assessment.skill);
     if let Some(error) = locked.and_then(|skill| wrong_bundle(facts.target, skill, content.bundle))
     {
         return Err(error);
     }
     // Restored command files belong to an install that has already passed.
-    let auditor = auditor.filter(|_| matches!(standing.need, Need::Install));
+    let auditor = auditor.filter(|_| matches!(assessment.need, Need::Install));
     let warnings = match (auditor, &content.audit) {
         (None, _) => Vec::new(),
-        (Some(auditor), None) if auditor.looks() => {
-            let message = format!("the files of `{}` were not audited", standing.skill.name);
+        (Some(auditor), None) if auditor.is_active() => {
+            let message = format!("the files of `{}` were not audited", assessment.skill.name);
             return Err(SkillError::Write(message));
         }
         (Some(_), None) => Vec::new(),
         (Some(auditor), Some(report)) => {
-            let sources = sources(environment, standing.skill);
-            let installed = standing.found.and_then(|found| found.marker.bundle_sha256);
-            match auditor.rule(report, &sources, installed) {
-                Ruling::Go => Vec::new(),
+            let sources = sources(environment, assessment.skill);
+            let installed = assessment.found.and_then(|found| found.marker.bundle_sha256);
+            match auditor.decide(report, &sources, installed) {
+                Ruling::Allow => Vec::new(),
                 Ruling::Warn(reason) => vec![reason],
                 Ruling::Refuse { reason, hint } => return Err(SkillError::Audit { reason, hint }),
             }
@@ -79,9 +79,9 @@ pub(super) fn gate_content(
 /// if git would not ignore what csk writes.
 pub(super) fn gate_project(
     mut plan: Plan,
-    Surroundings { tracked, shadowed }: Surroundings,
-    open: OpenEntries,
-    ignore: Ignore,
+    CommandConflicts { tracked, shadowed }: CommandConflicts,
+    open: UnignoredEntries,
+    ignore: IgnorePolicy,
 ) -> Result<Gated<Plan>, ProjectError> {
     if !plan.collisions.is_empty() {
         return Err(ProjectError::Collision(plan.collisions));
@@ -94,8 +94,8 @@ pub(super) fn gate_project(
             return Err(ProjectError::Unignored { entries: open.entries, rule });
         }
         match ignore {
-            Ignore::Require => return Err(ProjectError::NotIgnored(open.entries)),
-            Ignore::Fix => plan.ignore = open.entries,
+            IgnorePolicy::Require => return Err(ProjectError::NotIgnored(open.entries)),
+            IgnorePolicy::Fix => plan.ignore = open.entries,
         }
     }
     plan.warnings.extend(shadowed);
@@ -123,7 +123,7 @@ pub(super) fn revoked(
 /// Returns the sources of a skill if any revocation depends on them: the declared URL, the repository's origin, and the
 /// repository's path.
 fn sources(environment: &Environment, skill: &Declaration) -> Vec<String> {
-    if !environment.auditor.asks_for_sources() {
+    if !environment.auditor.needs_sources() {
         return Vec::new();
     }
     let path = environment.skills_root.join(skill.source.as_str());

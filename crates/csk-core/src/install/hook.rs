@@ -40,7 +40,7 @@ pub fn global_commands(home: &AbsPath) -> AbsPath {
 }
 
 /// Returns the user's own PATH entries, without csk's entries and empty ones.
-pub fn own_entries(home: &AbsPath, path: &OsStr) -> Vec<PathBuf> {
+pub fn user_path_entries(home: &AbsPath, path: &OsStr) -> Vec<PathBuf> {
     let ours = [home.join(COMMANDS), global_commands(home)];
     let is_ours = |folder: &PathBuf| ours.iter().any(|own| folder.starts_with(own.as_path()));
     // An empty entry would mean the current folder.
@@ -52,7 +52,8 @@ pub fn own_entries(home: &AbsPath, path: &OsStr) -> Vec<PathBuf> {
 /// Returns the program on the user's own PATH that shadows a command. `bin` is the project's command folder, which may
 /// be on PATH as well.
 pub fn shadowing(home: &AbsPath, bin: &AbsPath, path: &OsStr, command: &str) -> Option<PathBuf> {
-    let own = std::env::join_paths(own_entries(home, path)).unwrap_or_else(|_| OsString::new());
+    let own =
+        std::env::join_paths(user_path_entries(home, path)).unwrap_or_else(|_| OsString::new());
     find_program(command, Some(&own), std::slice::from_ref(bin))
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError>
 
 /// Makes a project's command folder contain exactly the links in `wanted`. Commands in `kept` stay unchanged, since
 /// their skill could not be updated.
-pub(super) fn put_commands(
+pub(super) fn write_commands(
     home: &AbsPath,
     root: &AbsPath,
     wanted: &BTreeMap<Identifier, String>,
@@ -91,7 +92,7 @@ pub(super) fn put_commands(
 ) -> Result<(), FsError> {
     let folder = commands_folder(home, root);
     let names = |commands: &mut dyn Iterator<Item = &Identifier>| -> BTreeSet<String> {
-        commands.map(|command| Platform::HERE.shim_name(command)).collect()
+        commands.map(|command| Platform::CURRENT.shim_name(command)).collect()
     };
     let known = names(&mut wanted.keys().chain(kept));
     for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
@@ -111,8 +112,8 @@ pub(super) fn put_commands(
     }
     fs::create_dir_all(folder.as_path()).map_err(failed(&folder))?;
     for (command, to) in wanted.iter().filter(|(command, _)| !kept.contains(*command)) {
-        let place = folder.join(Platform::HERE.shim_name(command));
-        if let Some(text) = Platform::HERE.shim_text(to) {
+        let place = folder.join(Platform::CURRENT.shim_name(command));
+        if let Some(text) = Platform::CURRENT.shim_text(to) {
             write_file(&place, text.as_bytes())?;
             continue;
         }

@@ -100,7 +100,7 @@ pub(super) fn is_untouched(root: &Root) -> bool {
 }
 
 /// Returns a free path in the backups folder.
-pub(super) fn backup_place(target: &Target, name: &str) -> Result<AbsPath, FsError> {
+pub(super) fn free_backup_path(target: &Target, name: &str) -> Result<AbsPath, FsError> {
     let folder = target.root.join(BACKUPS);
     fs::create_dir_all(folder.as_path()).map_err(|source| failed(&folder, source))?;
     let mut place = folder.join(name);
@@ -117,7 +117,7 @@ pub(super) fn backup_place(target: &Target, name: &str) -> Result<AbsPath, FsErr
 pub(crate) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
     match fs::remove_dir_all(path.as_path()) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(path).map_err(|source| failed(path, source))?;
+            make_tree_writable(path).map_err(|source| failed(path, source))?;
             ignore_missing(fs::remove_dir_all(path.as_path()), path)
         }
         done => ignore_missing(done, path),
@@ -133,7 +133,7 @@ pub(super) fn remove_obstacle(path: &AbsPath) -> Result<(), FsError> {
 }
 
 /// Makes every folder at or below `path` writable for its owner; links are not followed.
-fn open_up(path: &AbsPath) -> io::Result<()> {
+fn make_tree_writable(path: &AbsPath) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path.as_path())?;
     if !metadata.is_dir() {
         return Ok(());
@@ -141,7 +141,7 @@ fn open_up(path: &AbsPath) -> io::Result<()> {
     make_writable(path.as_path(), &metadata)?;
     for entry in fs::read_dir(path.as_path())? {
         if let Ok(name) = entry?.file_name().into_string() {
-            open_up(&path.join(name))?;
+            make_tree_writable(&path.join(name))?;
         }
     }
     Ok(())
@@ -164,14 +164,14 @@ pub fn finish_interrupted(target: &Target, agents: &Agents, store: &Store) -> Re
     {
         let root = target.folder(folder);
         let mut ledger = read_ledger(&root)?;
-        ledger.entries.extend(announced(&pending, target, folder, store));
+        ledger.entries.extend(journaled_entries(&pending, target, folder, store));
         write_ledger(&root, &ledger)?;
     }
     Journal::end(target)
 }
 
 /// Returns the entries of `folder` that an interrupted install recorded and created.
-pub(super) fn announced(
+pub(super) fn journaled_entries(
     journal: &Option<Journal>,
     target: &Target,
     folder: &str,
@@ -184,14 +184,14 @@ pub(super) fn announced(
 /// Returns true if the entry at the recorded path can only have been created by csk.
 fn is_ours(target: &Target, folder: &str, name: &Identifier, store: &Store) -> bool {
     if folder != BIN {
-        return is_made(target, folder, name);
+        return is_created_by_csk(target, folder, name);
     }
     let link = fs::read_link(target.folder(folder).join(name.as_str()).as_path());
     link.is_ok_and(|link| store.layout().holds(&link.to_string_lossy()))
 }
 
 /// Returns true if a skill's entry in `folder` can only have been created by csk.
-pub(super) fn is_made(target: &Target, folder: &str, name: &Identifier) -> bool {
+pub(super) fn is_created_by_csk(target: &Target, folder: &str, name: &Identifier) -> bool {
     let path = target.folder(folder).join(name.as_str());
     if let Ok(link) = fs::read_link(path.as_path()) {
         return folder != SKILLS && link.to_string_lossy() == target.link_text(folder, name);

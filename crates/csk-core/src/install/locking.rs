@@ -5,34 +5,34 @@ use std::collections::BTreeSet;
 use skill::{Digest, Identifier, RefKind};
 
 use super::{ProjectError, Resolution, SkillError, Target};
-use crate::{Commit, Declaration, Locked};
+use crate::{Commit, Declaration, LockedSkill};
 
 /// How references and lockfiles are turned into commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct ResolveRules {
     /// What happens if a tag has moved.
-    pub tags: Tags,
+    pub tags: TagPolicy,
     /// How the lockfile is used.
-    pub lock: LockUse,
+    pub lock: LockfileMode,
 }
 
-impl Rules {
+impl ResolveRules {
     /// The rules for commands that only show the state.
-    pub const STATUS: Self = Self { tags: Tags::MayMove, lock: LockUse::Follow };
+    pub const STATUS: Self = Self { tags: TagPolicy::Warn, lock: LockfileMode::Follow };
 }
 
 /// What happens if a tag has moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tags {
+pub enum TagPolicy {
     /// Print a warning.
-    MayMove,
+    Warn,
     /// Fail.
     Strict,
 }
 
 /// How a project's lockfile is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LockUse {
+pub enum LockfileMode {
     /// Install the pinned commits and update the lockfile to match the Skillfile.
     Follow,
     /// Fail unless the lockfile exists and matches the Skillfile and the references.
@@ -43,19 +43,19 @@ pub enum LockUse {
 
 /// How a pinned commit relates to where its reference points now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(super) enum PinState {
     /// The reference points to the commit, or is a branch that descends from it.
-    Fine,
+    Valid,
     /// The reference points to an unrelated commit, or to none.
     Moved(Option<Commit>),
     /// The commit is not in the repository.
-    Absent,
+    Missing,
     /// The commit is in the repository but has another tree.
-    OtherTree,
+    TreeMismatch,
 }
 
 /// The commit to install, and a warning about it.
-pub(super) struct Choice {
+pub(super) struct CommitChoice {
     pub(super) commit: Result<Commit, SkillError>,
     pub(super) warning: Option<String>,
     /// Whether the commit comes from the lockfile.
@@ -67,44 +67,47 @@ pub(super) fn choose(
     target: &Target,
     skill: &Declaration,
     resolution: &Resolution,
-    Rules { tags, lock: usage }: Rules,
-) -> Choice {
+    ResolveRules { tags, lock: usage }: ResolveRules,
+) -> CommitChoice {
     let resolved = resolution.get(skill).commit;
     let locked = target.lock.as_ref().and_then(|lock| lock.get(skill));
-    let free = |commit| Choice { commit, warning: None, is_locked: false };
+    let free = |commit| CommitChoice { commit, warning: None, is_locked: false };
     // The repository may contain the commit, but it is not the declared one.
     if matches!(resolved, Err(SkillError::OtherOrigin { .. })) {
         return free(resolved);
     }
     let locked = match (locked, usage) {
-        (_, LockUse::Refresh) | (None, LockUse::Follow) => return free(resolved),
-        (None, LockUse::Require) => {
+        (_, LockfileMode::Refresh) | (None, LockfileMode::Follow) => return free(resolved),
+        (None, LockfileMode::Require) => {
             return free(Err(SkillError::NotLocked { skill: skill.name.to_string() }));
         }
-        (Some(locked), LockUse::Follow | LockUse::Require) => locked,
+        (Some(locked), LockfileMode::Follow | LockfileMode::Require) => locked,
     };
     // The resolution error says why the repository cannot be read.
-    let Some(finding) = resolution.finding(skill, locked) else { return free(resolved) };
-    let fixed = |warning| Choice { commit: Ok(locked.commit.clone()), warning, is_locked: true };
-    match finding {
-        Finding::Fine => fixed(None),
-        Finding::Absent => {
+    let Some(state) = resolution.pin_state(skill, locked) else { return free(resolved) };
+    let pinned =
+        |warning| CommitChoice { commit: Ok(locked.commit.clone()), warning, is_locked: true };
+    match state {
+        PinState::Valid => pinned(None),
+        PinState::Missing => {
             let commit = locked.commit.as_str().to_owned();
             free(Err(SkillError::LockedAbsent { skill: skill.name.to_string(), commit }))
         }
-        Finding::OtherTree => free(Err(SkillError::LockedTree {
+        PinState::TreeMismatch => free(Err(SkillError::LockedTree {
             skill: skill.name.to_string(),
             commit: locked.commit.short().to_owned(),
         })),
-        Finding::Moved(now) if tags == Tags::Strict && skill.reference.kind == RefKind::Tag => {
+        PinState::Moved(now)
+            if tags == TagPolicy::Strict && skill.reference.kind == RefKind::Tag =>
+        {
             free(Err(moved(skill, locked, now.as_ref())))
         }
-        Finding::Moved(now) => {
+        PinState::Moved(now) => {
             let moved = moved(skill, locked, now.as_ref());
             match usage {
-                LockUse::Require => free(Err(moved)),
-                LockUse::Follow | LockUse::Refresh => {
-                    fixed(Some(format!("{moved}; using the locked commit")))
+                LockfileMode::Require => free(Err(moved)),
+                LockfileMode::Follow | LockfileMode::Refresh => {
+                    pinned(Some(format!("{moved}; using the locked commit")))
                 }
             }
         }
@@ -113,8 +116,8 @@ pub(super) fn choose(
 
 /// Checks a required lockfile: it must not pin a skill that is not declared. Declared skills without a pin are refused one by one, by
 /// [`choose`].
-pub(super) fn check_lock(target: &Target, usage: LockUse) -> Result<(), ProjectError> {
-    if usage != LockUse::Require {
+pub(super) fn check_lock(target: &Target, usage: LockfileMode) -> Result<(), ProjectError> {
+    if usage != LockfileMode::Require {
         return Ok(());
     }
     let lock = target.lock.as_ref().ok_or(ProjectError::NoLock)?;
@@ -140,7 +143,7 @@ pub(super) fn wrong_bundle(
     })
 }
 
-fn moved(skill: &Declaration, locked: &Locked, now: Option<&Commit>) -> SkillError {
+fn moved(skill: &Declaration, locked: &LockedSkill, now: Option<&Commit>) -> SkillError {
     SkillError::LockMoved {
         kind: skill.reference.kind.as_str(),
         skill: skill.name.to_string(),

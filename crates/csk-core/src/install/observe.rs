@@ -12,11 +12,13 @@ use skill::{
 };
 use skill_fs::{AbsPath, Digests, FsError, Root, read_text};
 
-use super::journal::{Journal, announced};
+use super::fingerprint_cache::{FolderInspection, FolderRecord};
+use super::journal::{Journal, journaled_entries};
 use super::prepare::name_warning;
-use super::seen::{Look, Sight};
-use super::surroundings::link_on_the_way;
-use super::{BIN, Environment, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
+use super::project_checks::symlink_on_path;
+use super::{
+    BIN, CommandFilesState, Environment, FingerprintCache, Receipts, SKILLS, Store, Target,
+};
 use crate::env_files::is_generated;
 use crate::{Agents, Ledger};
 
@@ -41,7 +43,7 @@ pub struct Observed {
     /// The receipts of what csk installed here.
     pub receipts: Receipts,
     /// The fingerprints to store, so that the next run can skip unchanged folders.
-    pub seen: Seen,
+    pub seen: FingerprintCache,
 }
 
 /// What is at the path of a skill.
@@ -64,7 +66,7 @@ pub enum ContextState {
         /// A warning to report.
         warning: Option<String>,
         /// The state of its command files, if it has any.
-        runtime: Option<RuntimeState>,
+        runtime: Option<CommandFilesState>,
         /// The digest of the marker itself.
         marker_digest: Digest,
         /// Whether csk has a receipt for the marker. If not, anyone may have written it.
@@ -107,24 +109,24 @@ pub enum AdapterState {
 
 /// What csk stores about a project between runs.
 #[derive(Debug, Clone)]
-pub struct Memory {
+pub struct ProjectMemory {
     /// The fingerprints of the last run: unchanged folders are not read again.
-    pub seen: Seen,
+    pub seen: FingerprintCache,
     /// The receipts of what csk installed here.
     pub receipts: Receipts,
 }
 
-impl Memory {
+impl ProjectMemory {
     /// Loads both from csk's home.
     pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
-        Self { seen: Seen::load(home, root), receipts: Receipts::load(home, root) }
+        Self { seen: FingerprintCache::load(home, root), receipts: Receipts::load(home, root) }
     }
 }
 
 /// Reads a project, using what the last run stored.
 pub fn observe_project(environment: &Environment, target: &Target) -> Result<Observed, FsError> {
     let home = &environment.home;
-    let memory = Memory::load(home, &target.root);
+    let memory = ProjectMemory::load(home, &target.root);
     observe(target, &environment.agents, &Store::new(home), memory)
 }
 
@@ -133,13 +135,13 @@ pub fn observe(
     target: &Target,
     agents: &Agents,
     store: &Store,
-    Memory { mut seen, receipts }: Memory,
+    ProjectMemory { mut seen, receipts }: ProjectMemory,
 ) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
     let mut ledger = read_ledger(&folder)?;
     // What an interrupted install created belongs to csk, even before a ledger lists it.
     let pending = Journal::read(target)?;
-    ledger.entries.extend(announced(&pending, target, SKILLS, store));
+    ledger.entries.extend(journaled_entries(&pending, target, SKILLS, store));
     let skills = open_folder(&folder)?;
     let declared: BTreeSet<Identifier> =
         target.skills.iter().map(|skill| skill.name.clone()).collect();
@@ -149,12 +151,12 @@ pub fn observe(
     let mut ledgers = BTreeMap::new();
     for path in known.collect::<BTreeSet<String>>() {
         // Nothing behind a symlink belongs to csk; the wanted folders have been checked before.
-        let is_linked = || !matches!(link_on_the_way(target, &path), Ok(None));
+        let is_linked = || !matches!(symlink_on_path(target, &path), Ok(None));
         if !wanted.contains(&path) && is_linked() {
             continue;
         }
         let mut ledger = read_ledger(&target.folder(&path))?;
-        ledger.entries.extend(announced(&pending, target, &path, store));
+        ledger.entries.extend(journaled_entries(&pending, target, &path, store));
         ledgers.insert(path, ledger);
     }
     // Some ledgers may have been lost, so the entries of all of them count.
@@ -168,8 +170,8 @@ pub fn observe(
     let states: Result<Vec<_>, FsError> =
         names.par_iter().map(|name| Ok(((*name).clone(), observe_one(name)?))).collect();
     let mut contexts = BTreeMap::new();
-    for (name, (state, sight)) in states? {
-        seen.remember(format!("{SKILLS}/{name}"), sight);
+    for (name, (state, record)) in states? {
+        seen.remember(format!("{SKILLS}/{name}"), record);
         contexts.insert(name, state);
     }
     let mut adapters = BTreeMap::new();
@@ -186,14 +188,14 @@ pub fn observe(
         let mut entries = BTreeMap::new();
         for name in names {
             let at = format!("{path}/{name}");
-            let (state, sight) = adapter(&root.join(name.as_str()), &at, &seen)?;
-            seen.remember(at, sight);
+            let (state, record) = adapter(&root.join(name.as_str()), &at, &seen)?;
+            seen.remember(at, record);
             entries.insert(name, state);
         }
         adapters.insert(path, ObservedAdapter { ledger: own, entries });
     }
     let mut bin = commands(target)?;
-    bin.ledger.entries.extend(announced(&pending, target, BIN, store));
+    bin.ledger.entries.extend(journaled_entries(&pending, target, BIN, store));
     Ok(Observed { ledger, contexts, adapters, bin, env: env_files(target)?, receipts, seen })
 }
 
@@ -252,7 +254,7 @@ fn env_files(target: &Target) -> Result<Vec<EnvFile>, FsError> {
 /// What is needed to judge the state of a skill's folder.
 struct Observer<'a> {
     ledger: &'a Ledger,
-    seen: &'a Seen,
+    seen: &'a FingerprintCache,
     store: &'a Store,
     receipts: &'a Receipts,
 }
@@ -263,7 +265,7 @@ impl Observer<'_> {
         &self,
         skills: &Root,
         name: &Identifier,
-    ) -> Result<(ContextState, Option<Sight>), FsError> {
+    ) -> Result<(ContextState, Option<FolderRecord>), FsError> {
         let path = skills.path().join(name.as_str());
         let is_ours = self.ledger.entries.contains(name);
         let root = match skills.child(name.as_str()) {
@@ -291,8 +293,8 @@ impl Observer<'_> {
             let path = RelPath::new(SKILL_FILE).expect("SKILL.md is a plain name");
             name_warning(&root.read(&path, MAX_SKILL_FILE_BYTES).ok()?, name.as_str())
         };
-        Ok(match self.seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
-            Ok(Look { content, warning, sight }) => {
+        Ok(match self.seen.inspect(&root, &format!("{SKILLS}/{name}"), warn) {
+            Ok(FolderInspection { content, warning, record }) => {
                 let is_receipted = self.receipts.has(name, marker_digest);
                 let has_runtime = is_receipted && !marker.command_paths.is_empty();
                 let runtime =
@@ -306,7 +308,7 @@ impl Observer<'_> {
                     marker_digest,
                     is_receipted,
                 };
-                (state, sight)
+                (state, record)
             }
             Err(error) => (ContextState::Broken(error.to_string()), None),
         })
@@ -333,8 +335,8 @@ pub(crate) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), 
 fn adapter(
     path: &AbsPath,
     at: &str,
-    seen: &Seen,
-) -> Result<(AdapterState, Option<Sight>), FsError> {
+    seen: &FingerprintCache,
+) -> Result<(AdapterState, Option<FolderRecord>), FsError> {
     // Nearly all entries are links, so that is checked first.
     match fs::read_link(path.as_path()) {
         Ok(target) => return Ok((AdapterState::Link(target.to_string_lossy().into_owned()), None)),
@@ -345,9 +347,9 @@ fn adapter(
     if !path.as_path().is_dir() {
         return Ok((AdapterState::Other, None));
     }
-    let look = Root::open(path).and_then(|root| seen.look(&root, at, |_| None));
-    Ok(look.map_or((AdapterState::Other, None), |look| {
-        (AdapterState::Folder(look.content), look.sight)
+    let inspected = Root::open(path).and_then(|root| seen.inspect(&root, at, |_| None));
+    Ok(inspected.map_or((AdapterState::Other, None), |inspected| {
+        (AdapterState::Folder(inspected.content), inspected.record)
     }))
 }
 

@@ -4,9 +4,9 @@
 //! one [`SkillPlan`] for each skill. A plan owns everything that is going to be written.
 
 mod adapters;
+mod assessment;
 mod commands;
 mod removal;
-mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -17,10 +17,10 @@ use skill::Identifier;
 use skill_fs::Digests;
 
 pub use self::adapters::AdapterChange;
+pub use self::assessment::Facts;
+pub(crate) use self::assessment::is_edited;
+pub(super) use self::assessment::{Assessment, Need};
 pub use self::commands::{Collision, CommandChange};
-pub use self::standing::Facts;
-pub(crate) use self::standing::is_edited;
-pub(super) use self::standing::{Need, Standing};
 
 use super::gate::Gated;
 use super::hook::can_be_on_path;
@@ -31,11 +31,11 @@ use crate::Commit;
 
 /// Everything that a plan is based on.
 #[derive(Debug, Clone, Copy)]
-pub struct World<'a> {
+pub struct PlanInput<'a> {
     /// The desired and the current state.
     pub facts: Facts<'a>,
     /// The content to write.
-    pub contents: Contents<'a>,
+    pub contents: SkillContents<'a>,
     /// Why installed skills are revoked, for those that are.
     pub revoked: &'a BTreeMap<Identifier, String>,
     /// The layout of the command store.
@@ -44,20 +44,20 @@ pub struct World<'a> {
 
 /// The content of the skills that need any.
 #[derive(Debug, Clone, Copy)]
-pub enum Contents<'a> {
+pub enum SkillContents<'a> {
     /// The prepared content of each skill, or why preparing it failed.
-    New(&'a BTreeMap<Identifier, Result<Content, SkillError>>),
+    New(&'a BTreeMap<Identifier, Result<SkillContent, SkillError>>),
     /// Nothing is written: the plan shows what is wrong with the installed skills.
     AsInstalled,
 }
 
 /// The content of one skill.
 #[derive(Debug, Clone)]
-pub struct Content {
+pub struct SkillContent {
     /// The content to write.
     pub new: Gated<Arc<Prepared>>,
     /// The content of the commit that another csk claims to have installed.
-    pub before: Option<Arc<Prepared>>,
+    pub previous: Option<Arc<Prepared>>,
 }
 
 /// Everything to be done in one project.
@@ -120,7 +120,7 @@ pub enum Action {
     Current,
     /// Write its text.
     Install(Install),
-    /// Keep its text and restore what belongs to it.
+    /// CacheMode its text and restore what belongs to it.
     Repair(Repair),
     /// Remove it, since it is no longer declared.
     Remove(Remove),
@@ -260,11 +260,11 @@ impl SkillPlan {
 }
 
 /// Returns the changes that turn the current state into the desired one.
-pub fn plan(world: &World<'_>) -> Plan {
-    let (target, observed) = (world.facts.target, world.facts.observed);
-    let standings = world.facts.standings();
-    let mut skills: Vec<SkillPlan> = standings.map(|one| skill_plan(world, one)).collect();
-    let mut removals = removal::removals(&world.facts);
+pub fn plan(input: &PlanInput<'_>) -> Plan {
+    let (target, observed) = (input.facts.target, input.facts.observed);
+    let assessments = input.facts.assessments();
+    let mut skills: Vec<SkillPlan> = assessments.map(|one| skill_plan(input, one)).collect();
+    let mut removals = removal::removals(&input.facts);
     let (foreign, mut env): (Vec<&EnvFile>, Vec<&EnvFile>) =
         observed.env.iter().partition(|file| file.is_foreign);
     // If an audit refuses everything there is to do, nothing is written at all.
@@ -280,7 +280,7 @@ pub fn plan(world: &World<'_>) -> Plan {
             .to_owned()
     });
     let warnings = foreign.chain(unusable).collect();
-    let commands = commands::plan_commands(world, &mut skills, &mut removals);
+    let commands = commands::plan_commands(input, &mut skills, &mut removals);
     Plan {
         removals,
         skills,
@@ -295,42 +295,42 @@ pub fn plan(world: &World<'_>) -> Plan {
 }
 
 /// Turns the assessment of a skill and its content into a plan.
-fn skill_plan(world: &World<'_>, standing: Standing<'_>) -> SkillPlan {
-    let installed = standing.found.map(|found| Installed {
+fn skill_plan(input: &PlanInput<'_>, assessment: Assessment<'_>) -> SkillPlan {
+    let installed = assessment.found.map(|found| Installed {
         commit: found.marker.commit.clone(),
         files: found.marker.files.clone(),
     });
     let mut plan = SkillPlan {
-        name: standing.skill.name.clone(),
-        label: standing.label.clone(),
-        commit: standing.commit.clone(),
+        name: assessment.skill.name.clone(),
+        label: assessment.label.clone(),
+        commit: assessment.commit.clone(),
         installed,
         action: Action::Current,
         commands: Vec::new(),
         after: BTreeSet::new(),
-        warnings: standing.warnings.clone(),
+        warnings: assessment.warnings.clone(),
     };
-    decide(world, standing, &mut plan);
+    decide(input, assessment, &mut plan);
     let is_written = matches!(plan.action, Action::Install(_));
-    if let Some(reason) = world.revoked.get(&plan.name).filter(|_| !is_written) {
+    if let Some(reason) = input.revoked.get(&plan.name).filter(|_| !is_written) {
         let what = "remove it from Skillfile.json, or choose another version";
         plan.warnings.push(format!("`{}` is revoked: {reason}; {what}", plan.name));
     }
     plan
 }
 
-fn decide(world: &World<'_>, standing: Standing<'_>, plan: &mut SkillPlan) {
-    let is_repair = matches!(standing.need, Need::Repair);
-    let contents = match (standing.need, world.contents) {
+fn decide(input: &PlanInput<'_>, assessment: Assessment<'_>, plan: &mut SkillPlan) {
+    let is_repair = matches!(assessment.need, Need::Repair);
+    let contents = match (assessment.need, input.contents) {
         (Need::Refused(error), _) => return plan.action = Action::Refused(error),
-        (Need::Nothing, _) | (Need::Install | Need::Repair, Contents::AsInstalled) => {
-            if !standing.adapters.is_empty() {
-                let adapters = standing.adapters;
+        (Need::Nothing, _) | (Need::Install | Need::Repair, SkillContents::AsInstalled) => {
+            if !assessment.adapters.is_empty() {
+                let adapters = assessment.adapters;
                 plan.action = Action::Repair(Repair { content: None, adapters });
             }
             return;
         }
-        (Need::Install | Need::Repair, Contents::New(contents)) => contents,
+        (Need::Install | Need::Repair, SkillContents::New(contents)) => contents,
     };
     let content = match contents.get(&plan.name) {
         Some(Ok(content)) => content,
@@ -340,16 +340,16 @@ fn decide(world: &World<'_>, standing: Standing<'_>, plan: &mut SkillPlan) {
             return plan.refuse(SkillError::Write(message));
         }
     };
-    let (new, adapters) = (Arc::clone(content.new.get()), standing.adapters);
+    let (new, adapters) = (Arc::clone(content.new.get()), assessment.adapters);
     if is_repair {
         plan.action = Action::Repair(Repair { content: Some(new), adapters });
         return;
     }
     plan.warnings.extend(new.warnings.iter().chain(content.new.warnings()).cloned());
-    let mut keeps_edits = standing.is_edited;
+    let mut keeps_edits = assessment.is_edited;
     // A marker without a receipt is trusted only as far as the files match its commit; any difference is the user's.
-    if let Some(found) = standing.found.filter(|found| !found.is_receipted) {
-        let mut built = [&new].into_iter().chain(&content.before);
+    if let Some(found) = assessment.found.filter(|found| !found.is_receipted) {
+        let mut built = [&new].into_iter().chain(&content.previous);
         keeps_edits = !built.any(|built| is_built(found.content, built));
         if !keeps_edits {
             plan.label = Label::UpdateAvailable;

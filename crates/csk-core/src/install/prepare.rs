@@ -9,15 +9,15 @@ use skill_fs::AbsPath;
 
 use skill_audit::BundleReport;
 
-use super::store::RuntimeList;
+use super::store::CommandFileList;
 use super::{Cache, SkillError};
-use crate::content::context::first_context;
+use crate::content::context::v1_context;
 use crate::operations::audit::Auditor;
 use crate::which::find_program;
 use crate::{
-    Commit, Content, Context, ContextError, Declaration, File, LocaleError, Platform, Rendered,
-    Repository, Runtime, RuntimeError, Shape, bundle_digest, content_digest, context, manifest,
-    render, runtime,
+    CommandFiles, CommandFilesError, Commit, Content, Context, ContextError, Declaration, File,
+    LocaleError, Platform, Rendered, Repository, Shape, bundle_digest, command_files,
+    content_digest, context, manifest, render,
 };
 
 /// The files of a skill, ready to be written.
@@ -40,13 +40,13 @@ pub struct Prepared {
     /// The manifest of the skill.
     pub manifest: Option<Manifest>,
     /// Its command files, if it has any.
-    pub runtime: Option<Runtime>,
+    pub runtime: Option<CommandFiles>,
     /// The audit report, if it was audited.
     pub audit: Option<BundleReport>,
     /// Whether rendering changed the text of the commit.
     pub(super) is_rendered: bool,
     /// The list of command files, as written to the store.
-    pub(crate) list: Option<RuntimeList>,
+    pub(crate) list: Option<CommandFileList>,
     /// The repository folder that holds the skill, if it is not the whole repository.
     pub part: Option<Part>,
     /// The name of its folder in the command store.
@@ -63,9 +63,9 @@ pub enum PrepareError {
     Context(#[from] ContextError),
     /// Its commands cannot be installed.
     #[error(transparent)]
-    Runtime(#[from] RuntimeError),
+    Commands(#[from] CommandFilesError),
     /// Programs that it needs are missing.
-    #[error("{}", missing_words(.0))]
+    #[error("{}", missing_message(.0))]
     MissingCommands(Vec<MissingCommand>),
     /// Its localization cannot be used.
     #[error(transparent)]
@@ -81,7 +81,7 @@ pub struct MissingCommand {
     pub hint: Option<String>,
 }
 
-fn missing_words(missing: &[MissingCommand]) -> String {
+fn missing_message(missing: &[MissingCommand]) -> String {
     let names: Vec<&str> = missing.iter().map(|missing| missing.program.as_str()).collect();
     format!("Missing system command: {}", names.join(", "))
 }
@@ -90,7 +90,7 @@ impl PrepareError {
     /// Returns how to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Runtime(RuntimeError::Manifest { hint, .. }) => hint.clone(),
+            Self::Commands(CommandFilesError::Manifest { hint, .. }) => hint.clone(),
             Self::MissingCommands(missing) => {
                 let hints: Vec<String> = missing
                     .iter()
@@ -103,7 +103,7 @@ impl PrepareError {
             Self::Context(ContextError::NoSkillFile(folders)) => folders.first().map(|folder| {
                 format!("choose one: run `csk add` with `--path {folder}`, or set `path` in Skillfile.json")
             }),
-            Self::Runtime(_) | Self::Context(_) | Self::Locale(_) => None,
+            Self::Commands(_) | Self::Context(_) | Self::Locale(_) => None,
         }
     }
 }
@@ -141,14 +141,14 @@ pub fn prepare(
             if sources.path.is_some() {
                 missing_commands(manifest, sources)?;
             }
-            runtime(&snapshot, manifest, Platform::HERE).map_err(PrepareError::from)?
+            command_files(&snapshot, manifest, Platform::CURRENT).map_err(PrepareError::from)?
         }
         None => None,
     };
     let shape = if declaration.path.is_some() { Shape::Folder } else { Shape::Repository };
-    let Context { mut files, warnings: left_out } =
+    let Context { mut files, warnings: reference_warnings } =
         context(&snapshot, manifest.as_ref(), shape).map_err(PrepareError::from)?;
-    warnings.extend(left_out);
+    warnings.extend(reference_warnings);
     let as_written = locale.is_some().then(|| files.clone());
     if let Rendered::Kept { available } =
         render(&mut files, &snapshot, locale).map_err(PrepareError::from)?
@@ -162,7 +162,7 @@ pub fn prepare(
     warnings.extend(format_warnings(&files, declaration));
     let first_content = match sources.is_adopting {
         true => {
-            let mut files = first_context(&snapshot, manifest.as_ref());
+            let mut files = v1_context(&snapshot, manifest.as_ref());
             render(&mut files, &snapshot, locale).map_err(PrepareError::from)?;
             Some(content_digest(&files)?)
         }
@@ -172,13 +172,13 @@ pub fn prepare(
     // Most skills are installed whole and unchanged.
     let is_whole = files == snapshot.files();
     let context = if is_whole { bundle } else { bundle_digest(&files)? };
-    let audit = sources.auditor.filter(|auditor| auditor.looks());
+    let audit = sources.auditor.filter(|auditor| auditor.is_active());
     let name = declaration.name.as_str();
     // The audit covers what is installed, and rendering may have changed the text.
     let is_rendered = as_written.is_some_and(|before| before != files);
     let audit = match audit {
-        Some(auditor) if is_rendered => Some(auditor.look_rendered(name, &snapshot, &files)?),
-        Some(auditor) => Some(auditor.look(name, &snapshot, bundle)?),
+        Some(auditor) if is_rendered => Some(auditor.audit_rendered(name, &snapshot, &files)?),
+        Some(auditor) => Some(auditor.audit(name, &snapshot, bundle)?),
         None => None,
     };
     let skill_file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
@@ -188,8 +188,9 @@ pub fn prepare(
     };
     let part = declaration.path.clone().map(|path| Part { path, tree: tree.clone() });
     let runtime_id = if part.is_some() { tree } else { commit.as_str().to_owned() };
-    let list =
-        runtime.as_ref().map(|runtime| RuntimeList::new(&declaration.name, &runtime_id, runtime));
+    let list = runtime
+        .as_ref()
+        .map(|runtime| CommandFileList::new(&declaration.name, &runtime_id, runtime));
     let list = list.transpose()?;
     Ok(Prepared {
         files,

@@ -9,10 +9,10 @@ use skill_fs::{FsError, write_file};
 use super::locking::choose;
 use super::sources::check_root;
 use super::{
-    Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, Rules, RunError,
-    SkillError, SkillReport, Target, resolve,
+    Cache, CacheMode, Environment, Mode, Network, ProjectReport, Resolution, ResolveRules,
+    RunError, SkillError, SkillReport, Target, resolve,
 };
-use crate::{Commit, Declaration, LOCKFILE, Locked, Lockfile, Progress, Repository};
+use crate::{Commit, Declaration, LOCKFILE, LockedSkill, Lockfile, Progress, Repository};
 
 /// Which skills get a new pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum LockChange {
     /// The pin has not changed.
     Kept(Commit),
     /// The pin is new or has changed: the old and the new commit.
-    Locked(Option<Commit>, Commit),
+    Updated(Option<Commit>, Commit),
     /// The skill is no longer declared.
     Dropped,
     /// The skill cannot be locked; its old pin stays.
@@ -74,7 +74,7 @@ pub fn lock(
     let (mode, network) = (*mode, *network);
     let (failed, _lock) = environment.begin(targets, mode, network, progress)?;
     let resolution = resolve(&environment.skills_root, targets, &failed);
-    let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
+    let keep = if mode == Mode::Apply { CacheMode::ReadWrite } else { CacheMode::ReadOnly };
     let locker = Locker { environment, resolution, cache: Cache::new(&environment.home, keep) };
     Ok(targets.par_iter().map(|target| locker.lock(target, upgrade, mode)).collect())
 }
@@ -101,7 +101,7 @@ impl Locker<'_> {
                     if is_same {
                         LockChange::Kept(commit)
                     } else {
-                        LockChange::Locked(old_commit, commit)
+                        LockChange::Updated(old_commit, commit)
                     }
                 }
                 Err(error) => {
@@ -127,7 +127,7 @@ impl Locker<'_> {
         target: &Target,
         skill: &Declaration,
         upgrade: &Upgrade,
-    ) -> Result<Locked, SkillError> {
+    ) -> Result<LockedSkill, SkillError> {
         let is_upgraded = match upgrade {
             Upgrade::Needed => false,
             Upgrade::All => true,
@@ -136,7 +136,7 @@ impl Locker<'_> {
         let old = target.lock.as_ref().and_then(|lock| lock.get(skill));
         if let Some(locked) = old.filter(|_| !is_upgraded) {
             // Runs the same checks as an install, which report a bad pin.
-            choose(target, skill, &self.resolution, Rules::STATUS).commit?;
+            choose(target, skill, &self.resolution, ResolveRules::STATUS).commit?;
             return Ok(locked.clone());
         }
         let commit = self.resolution.get(skill).commit?;
@@ -150,11 +150,11 @@ fn locked(
     cache: &Cache,
     skill: &Declaration,
     commit: Commit,
-) -> Result<Locked, SkillError> {
+) -> Result<LockedSkill, SkillError> {
     let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))?;
     let tree = repository.objects().tree(&commit, skill.path.as_ref())?;
     let bundle = cache.snapshot(&skill.source, repository.objects(), &tree)?.bundle_digest()?;
-    Ok(Locked {
+    Ok(LockedSkill {
         source: skill.source.clone(),
         git: skill.git.clone(),
         path: skill.path.clone(),
@@ -170,14 +170,14 @@ fn write(target: &Target, lock: &Lockfile) -> Result<(), FsError> {
 }
 
 /// Updates the lockfile after an install: adds new skills and drops undeclared ones. A skill that failed keeps its pin.
-pub(super) fn follow(
+pub(super) fn update_lockfile(
     environment: &Environment,
     target: &Target,
     report: &mut ProjectReport,
     upgrade: &Upgrade,
 ) {
     let Some(old) = target.lock.as_ref().filter(|_| report.error.is_none()) else { return };
-    let cache = Cache::new(&environment.home, Keep::New);
+    let cache = Cache::new(&environment.home, CacheMode::ReadWrite);
     let mut new = Lockfile::default();
     let mut warnings = Vec::new();
     let done: BTreeMap<&Identifier, &SkillReport> =

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use skill::Identifier;
 use skill_fs::AbsPath;
 
-use super::fill_store::Stored;
+use super::fill_store::StoreResults;
 use super::plan::{Action, Collision, Remove, SkillPlan};
 use super::{Applied, BIN, Mode, Plan, SKILLS, SkillError, Target};
 use crate::{Commit, Declaration};
@@ -145,11 +145,11 @@ impl SkillReport {
 }
 
 /// What was done for a plan.
-pub(super) struct Done<'a> {
+pub(super) struct PlanResults<'a> {
     /// The results for its skills; empty in a dry run.
     pub(super) applied: &'a [Applied],
     /// The results of writing command files.
-    pub(super) stored: &'a Stored,
+    pub(super) stored: &'a StoreResults,
     /// Entries added to `.gitignore`, or that would be in a dry run.
     pub(super) ignored: Vec<String>,
     /// Whether the plan was applied.
@@ -157,7 +157,7 @@ pub(super) struct Done<'a> {
 }
 
 /// Returns the report of a project whose plan was applied, or would be in a dry run.
-pub(super) fn project(target: &Target, plan: &Plan, done: Done<'_>) -> ProjectReport {
+pub(super) fn project(target: &Target, plan: &Plan, done: PlanResults<'_>) -> ProjectReport {
     let env = plan.env.iter().map(|file| format!("write {}", file.path));
     let gone = plan.command_changes().filter(|change| change.target.is_none());
     let gone: BTreeSet<&Identifier> = gone.map(|change| &change.command).collect();

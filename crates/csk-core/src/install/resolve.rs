@@ -7,13 +7,14 @@ use rayon::prelude::*;
 use skill::{Identifier, RefKind, RelPath};
 use skill_fs::AbsPath;
 
-use super::locking::Finding;
+use super::locking::PinState;
 use super::{PrepareError, Target};
 use crate::git::program::expanded_url;
 use crate::git::quick_ref::quick_ref;
-use crate::git::url::is_same_place;
+use crate::git::url::is_same_repository;
 use crate::{
-    Commit, Declaration, GitError, Locked, Reference, Repository, SourceError, origin, redacted,
+    Commit, Declaration, GitError, LockedSkill, Reference, Repository, SourceError, origin,
+    redacted,
 };
 
 /// Why one skill cannot be installed. Other skills are not affected.
@@ -196,7 +197,7 @@ pub struct Resolved {
 #[derive(Debug, Default)]
 pub struct Resolution {
     commits: BTreeMap<(Identifier, Reference), Result<Commit, SkillError>>,
-    findings: BTreeMap<(Identifier, Reference, Commit, String), Finding>,
+    pins: BTreeMap<(Identifier, Reference, Commit, String), PinState>,
     /// The path and origin of each repository.
     origins: BTreeMap<Identifier, (AbsPath, Result<String, SkillError>)>,
 }
@@ -236,10 +237,14 @@ impl Resolution {
     }
 
     /// Returns how a pinned commit relates to the resolved one, or `None` if the repository cannot be read.
-    pub(super) fn finding(&self, declaration: &Declaration, locked: &Locked) -> Option<Finding> {
+    pub(super) fn pin_state(
+        &self,
+        declaration: &Declaration,
+        locked: &LockedSkill,
+    ) -> Option<PinState> {
         let (source, reference) = (declaration.source.clone(), declaration.reference.clone());
         let (commit, tree) = (locked.commit.clone(), locked.tree.clone());
-        self.findings.get(&(source, reference, commit, tree)).cloned()
+        self.pins.get(&(source, reference, commit, tree)).cloned()
     }
 }
 
@@ -288,10 +293,10 @@ pub fn resolve(
             };
             for locked in locked {
                 let found = repository.as_ref().ok().map(|repository| {
-                    finding(repository, &reference, &locked, commit.as_ref().ok())
+                    pin_state(repository, &reference, &locked, commit.as_ref().ok())
                 });
                 let key = (source.clone(), reference.clone(), locked.commit, locked.tree);
-                resolution.findings.extend(found.map(|found| (key, found)));
+                resolution.pins.extend(found.map(|found| (key, found)));
             }
             resolution.commits.insert((source.clone(), reference), commit);
         }
@@ -299,7 +304,7 @@ pub fn resolve(
     };
     let merge = |mut one: Resolution, other: Resolution| {
         one.commits.extend(other.commits);
-        one.findings.extend(other.findings);
+        one.pins.extend(other.pins);
         one.origins.extend(other.origins);
         one
     };
@@ -325,8 +330,8 @@ fn is_declared(path: &AbsPath, found: &str, declared: &str) -> Result<(), SkillE
     // A relative path depends on the folder it was used in.
     let is_relative = declared.starts_with("./") || declared.starts_with("../");
     let is_expanded =
-        || expanded_url(path, found).is_some_and(|found| is_same_place(&found, declared));
-    if is_relative || is_same_place(found, declared) || is_expanded() {
+        || expanded_url(path, found).is_some_and(|found| is_same_repository(&found, declared));
+    if is_relative || is_same_repository(found, declared) || is_expanded() {
         return Ok(());
     }
     Err(SkillError::OtherOrigin {
@@ -360,32 +365,32 @@ struct LockedTree {
 }
 
 impl LockedTree {
-    fn of(locked: &Locked) -> Self {
+    fn of(locked: &LockedSkill) -> Self {
         let (commit, tree) = (locked.commit.clone(), locked.tree.clone());
         Self { commit, tree, path: locked.path.clone() }
     }
 }
 
-fn finding(
+fn pin_state(
     repository: &Repository,
     reference: &Reference,
     LockedTree { commit: locked, tree, path }: &LockedTree,
     now: Option<&Commit>,
-) -> Finding {
+) -> PinState {
     match repository.objects().tree(locked, path.as_ref()) {
-        Err(_) => return Finding::Absent,
-        Ok(found) if found != *tree => return Finding::OtherTree,
+        Err(_) => return PinState::Missing,
+        Ok(found) if found != *tree => return PinState::TreeMismatch,
         Ok(_) => {}
     }
     match now {
-        Some(now) if now == locked => Finding::Fine,
+        Some(now) if now == locked => PinState::Valid,
         // A branch is expected to advance; any other reference is not.
         Some(now)
             if reference.kind == RefKind::Branch
-                && repository.comes_from(now, locked).unwrap_or(false) =>
+                && repository.is_descendant(now, locked).unwrap_or(false) =>
         {
-            Finding::Fine
+            PinState::Valid
         }
-        other => Finding::Moved(other.cloned()),
+        other => PinState::Moved(other.cloned()),
     }
 }

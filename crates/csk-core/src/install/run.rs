@@ -8,23 +8,24 @@ use skill::Identifier;
 use skill_fs::FsError;
 
 use super::contents::prepare_contents;
-use super::fill_store::{Stored, fill_store};
+use super::fill_store::{StoreResults, fill_store};
 use super::gate::{Gated, gate_project, revoked};
-use super::hook::{commands_folder, put_commands, sync};
+use super::hook::{commands_folder, sync, write_commands};
 use super::locking::check_lock;
-use super::observe::Memory;
-use super::plan::{Content, Contents, Facts, SkillPlan, World};
-use super::relock::follow;
-use super::report::Done;
+use super::observe::ProjectMemory;
+use super::plan::{Facts, PlanInput, SkillContent, SkillContents, SkillPlan};
+use super::project_checks::{check_links, command_conflicts, unignored_by_plan, write_ignore};
+use super::relock::update_lockfile;
+use super::report::PlanResults;
 use super::sources::check_root;
-use super::surroundings::{check_links, open_entries_of, surroundings, write_ignore};
 use super::{
-    Applied, Consumers, ContextState, Environment, Ignore, Keep, LockUse, Means, Mode, Observed,
-    Options, Plan, ProjectError, ProjectReport, Resolution, Rules, RunError, SkillError, Store,
-    Target, Upgrade, apply, finish_interrupted, observe, plan, report, resolve,
+    Applied, ApplyContext, CacheMode, Consumers, ContextState, Environment, IgnorePolicy,
+    InstallOptions, LockfileMode, Mode, Observed, Plan, ProjectError, ProjectReport, Resolution,
+    ResolveRules, RunError, SkillError, Store, Target, Upgrade, apply, finish_interrupted, observe,
+    plan, report, resolve,
 };
 use crate::operations::audit::Auditor;
-use crate::operations::gc::{announce_garbage, has_garbage};
+use crate::operations::gc::{has_garbage, mark_garbage};
 use crate::operations::{Caller, collect};
 use crate::{Progress, Scope, Work};
 
@@ -32,27 +33,27 @@ use crate::{Progress, Scope, Work};
 pub fn install(
     environment: &Environment,
     targets: &[Target],
-    options: Options,
+    options: InstallOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<ProjectReport>, RunError> {
-    let Options { rules, mode, ignore, network } = options;
+    let InstallOptions { rules, mode, ignore, network } = options;
     check_root(environment, targets)?;
     let (failed, _lock) = environment.begin(targets, mode, network, progress)?;
     let run = Run::new(environment, targets, &failed, rules);
-    let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
+    let keep = if mode == Mode::Apply { CacheMode::ReadWrite } else { CacheMode::ReadOnly };
     let mut projects = run.observe_all(targets, mode);
     run.prepare_all(&mut projects, keep, Some(&environment.auditor));
-    let mut projects: Vec<Result<Planned<'_>, ProjectError>> =
+    let mut projects: Vec<Result<PlannedProject<'_>, ProjectError>> =
         projects.into_par_iter().map(|project| run.planned(project?, ignore)).collect();
-    let mut stored = Stored::default();
+    let mut stored = StoreResults::default();
     if mode == Mode::Apply {
         write_ignores(&mut projects);
-        note_consumers(environment, &projects)?;
+        record_consumers(environment, &projects)?;
         if projects.iter().flatten().any(|planned| !planned.plan.get().is_empty()) {
-            announce_garbage(&environment.home)?;
+            mark_garbage(&environment.home)?;
         }
         stored = fill_store(&run.store, projects.iter().flatten().map(|one| one.plan.get()));
-        keep_verdicts(environment, &projects);
+        store_verdicts(environment, &projects);
         projects = projects
             .into_par_iter()
             .map(|planned| run.without_failed(planned?, &stored, ignore))
@@ -66,13 +67,17 @@ pub fn install(
             let work = Work::Project { alias: &target.alias };
             let _running = is_busy.then(|| progress.begin(work));
             let mut report = match planned {
-                Ok(planned) => run.carry_out(planned, &stored, mode),
+                Ok(planned) => run.execute(planned, &stored, mode),
                 Err(error) => error.report(target, Vec::new()),
             };
             match (mode, rules.lock) {
-                (Mode::DryRun, _) | (_, LockUse::Require) => {}
-                (_, LockUse::Follow) => follow(environment, target, &mut report, &Upgrade::Needed),
-                (_, LockUse::Refresh) => follow(environment, target, &mut report, &Upgrade::All),
+                (Mode::DryRun, _) | (_, LockfileMode::Require) => {}
+                (_, LockfileMode::Follow) => {
+                    update_lockfile(environment, target, &mut report, &Upgrade::Needed)
+                }
+                (_, LockfileMode::Refresh) => {
+                    update_lockfile(environment, target, &mut report, &Upgrade::All)
+                }
             }
             report
         })
@@ -89,15 +94,15 @@ pub fn install(
 
 /// Returns the state of every target without changing anything.
 pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan, ProjectError>> {
-    let run = Run::new(environment, targets, &BTreeMap::new(), Rules::STATUS);
+    let run = Run::new(environment, targets, &BTreeMap::new(), ResolveRules::STATUS);
     let mut projects = run.observe_all(targets, Mode::DryRun);
     // Nothing is installed, so nothing is audited.
-    run.prepare_all(&mut projects, Keep::Nothing, None);
-    let show = |project: Project<'_>| {
+    run.prepare_all(&mut projects, CacheMode::ReadOnly, None);
+    let show = |project: ObservedProject<'_>| {
         let mut plan = run.plan(&project);
-        let around = surroundings(environment, project.target, &project.observed, &plan)?;
-        plan.warnings.extend(around.shadowed);
-        around.tracked.map_or(Ok(plan), |path| Err(ProjectError::Tracked(path)))
+        let conflicts = command_conflicts(environment, project.target, &project.observed, &plan)?;
+        plan.warnings.extend(conflicts.shadowed);
+        conflicts.tracked.map_or(Ok(plan), |path| Err(ProjectError::Tracked(path)))
     };
     projects.into_par_iter().map(|project| show(project?)).collect()
 }
@@ -107,22 +112,22 @@ struct Run<'a> {
     environment: &'a Environment,
     store: Store,
     resolution: Resolution,
-    rules: Rules,
+    rules: ResolveRules,
 }
 
 /// A project whose state was read.
-struct Project<'a> {
+struct ObservedProject<'a> {
     target: &'a Target,
     observed: Observed,
     /// The prepared content of the skills that need any.
-    contents: BTreeMap<Identifier, Result<Content, SkillError>>,
+    contents: BTreeMap<Identifier, Result<SkillContent, SkillError>>,
     /// Why skills are revoked.
     revoked: BTreeMap<Identifier, String>,
 }
 
 /// A project with its plan.
-struct Planned<'a> {
-    project: Project<'a>,
+struct PlannedProject<'a> {
+    project: ObservedProject<'a>,
     plan: Gated<Plan>,
     /// Entries added to `.gitignore`.
     ignored: Vec<String>,
@@ -133,7 +138,7 @@ impl<'a> Run<'a> {
         environment: &'a Environment,
         targets: &[Target],
         failed: &BTreeMap<Identifier, SkillError>,
-        rules: Rules,
+        rules: ResolveRules,
     ) -> Self {
         let resolution = resolve(&environment.skills_root, targets, failed);
         Self { environment, store: Store::new(&environment.home), resolution, rules }
@@ -144,7 +149,7 @@ impl<'a> Run<'a> {
         &self,
         targets: &'t [Target],
         mode: Mode,
-    ) -> Vec<Result<Project<'t>, ProjectError>> {
+    ) -> Vec<Result<ObservedProject<'t>, ProjectError>> {
         let Environment { home, agents, .. } = self.environment;
         let files = |error: FsError| ProjectError::Files(error.to_string());
         let observe_one = |target: &'t Target| {
@@ -152,11 +157,11 @@ impl<'a> Run<'a> {
             if mode == Mode::Apply {
                 finish_interrupted(target, agents, &self.store).map_err(files)?;
             }
-            let memory = Memory::load(home, &target.root);
+            let memory = ProjectMemory::load(home, &target.root);
             let observed = observe(target, agents, &self.store, memory).map_err(files)?;
             check_lock(target, self.rules.lock)?;
             let (contents, revoked) = (BTreeMap::new(), BTreeMap::new());
-            Ok(Project { target, observed, contents, revoked })
+            Ok(ObservedProject { target, observed, contents, revoked })
         };
         targets.par_iter().map(observe_one).collect()
     }
@@ -164,8 +169,8 @@ impl<'a> Run<'a> {
     /// Prepares new content for all projects, each once.
     fn prepare_all(
         &self,
-        projects: &mut [Result<Project<'_>, ProjectError>],
-        keep: Keep,
+        projects: &mut [Result<ObservedProject<'_>, ProjectError>],
+        keep: CacheMode,
         auditor: Option<&Auditor>,
     ) {
         let facts: Vec<Facts<'_>> =
@@ -179,15 +184,15 @@ impl<'a> Run<'a> {
         });
     }
 
-    fn facts<'p>(&'p self, project: &'p Project<'_>) -> Facts<'p> {
-        let Project { target, observed, .. } = project;
+    fn facts<'p>(&'p self, project: &'p ObservedProject<'_>) -> Facts<'p> {
+        let ObservedProject { target, observed, .. } = project;
         Facts { target, resolution: &self.resolution, observed, rules: self.rules }
     }
 
-    fn plan(&self, project: &Project<'_>) -> Plan {
-        plan(&World {
+    fn plan(&self, project: &ObservedProject<'_>) -> Plan {
+        plan(&PlanInput {
             facts: self.facts(project),
-            contents: Contents::New(&project.contents),
+            contents: SkillContents::New(&project.contents),
             revoked: &project.revoked,
             store: self.store.layout(),
         })
@@ -196,24 +201,25 @@ impl<'a> Run<'a> {
     /// Plans a project and checks the plan at the gate.
     fn planned<'t>(
         &self,
-        project: Project<'t>,
-        ignore: Ignore,
-    ) -> Result<Planned<'t>, ProjectError> {
+        project: ObservedProject<'t>,
+        ignore: IgnorePolicy,
+    ) -> Result<PlannedProject<'t>, ProjectError> {
         let plan = self.plan(&project);
-        let around = surroundings(self.environment, project.target, &project.observed, &plan)?;
-        let open = open_entries_of(project.target, &plan)?;
-        let plan = gate_project(plan, around, open, ignore)?;
+        let conflicts =
+            command_conflicts(self.environment, project.target, &project.observed, &plan)?;
+        let open = unignored_by_plan(project.target, &plan)?;
+        let plan = gate_project(plan, conflicts, open, ignore)?;
         let ignored = plan.get().ignore.clone();
-        Ok(Planned { project, plan, ignored })
+        Ok(PlannedProject { project, plan, ignored })
     }
 
     /// Plans again without the skills whose command files could not be written: their old versions and commands stay.
     fn without_failed<'t>(
         &self,
-        planned: Planned<'t>,
-        stored: &Stored,
-        ignore: Ignore,
-    ) -> Result<Planned<'t>, ProjectError> {
+        planned: PlannedProject<'t>,
+        stored: &StoreResults,
+        ignore: IgnorePolicy,
+    ) -> Result<PlannedProject<'t>, ProjectError> {
         let failure =
             |skill: &SkillPlan| Some((skill.name.clone(), stored.failure(skill)?.clone()));
         let failed: Vec<_> = planned.plan.get().skills.iter().filter_map(failure).collect();
@@ -223,13 +229,19 @@ impl<'a> Run<'a> {
         let mut project = planned.project;
         project.contents.extend(failed.into_iter().map(|(name, error)| (name, Err(error))));
         // By now the entries are in `.gitignore`.
-        let again = self.planned(project, ignore)?;
-        Ok(Planned { ignored: planned.ignored, ..again })
+        let replanned = self.planned(project, ignore)?;
+        Ok(PlannedProject { ignored: planned.ignored, ..replanned })
     }
 
     /// Applies a plan, unless this is a dry run, and returns the report.
-    fn carry_out(&self, planned: Planned<'_>, stored: &Stored, mode: Mode) -> ProjectReport {
-        let Planned { project: Project { target, mut observed, .. }, plan, ignored } = planned;
+    fn execute(
+        &self,
+        planned: PlannedProject<'_>,
+        stored: &StoreResults,
+        mode: Mode,
+    ) -> ProjectReport {
+        let PlannedProject { project: ObservedProject { target, mut observed, .. }, plan, ignored } =
+            planned;
         let applied = match mode {
             Mode::DryRun => Ok(Vec::new()),
             Mode::Apply => self.apply(target, &plan, &mut observed),
@@ -237,7 +249,7 @@ impl<'a> Run<'a> {
         match applied {
             Err(error) => ProjectError::Files(error.to_string()).report(target, ignored),
             Ok(applied) => {
-                let done = Done { applied: &applied, stored, ignored, mode };
+                let done = PlanResults { applied: &applied, stored, ignored, mode };
                 report::project(target, plan.get(), done)
             }
         }
@@ -253,19 +265,19 @@ impl<'a> Run<'a> {
         // Only projects need a folder for PATH; the global scope has its own.
         let own = commands_folder(home, &target.root);
         let commands = (target.scope == Scope::Project).then_some(&own);
-        let means = Means { commands, now: &self.environment.now };
-        let applied = apply(target, plan, observed, means);
+        let context = ApplyContext { commands, now: &self.environment.now };
+        let applied = apply(target, plan, observed, context);
         observed.seen.save(home, &target.root);
         let applied = applied?;
         let is_installed = !observed.ledger.entries.is_empty() || !target.skills.is_empty();
         if target.scope == Scope::Project && (is_installed || !plan.get().is_empty()) {
-            self.put_on_path(target, plan.get(), observed, &applied)?;
+            self.link_commands(target, plan.get(), observed, &applied)?;
         }
         Ok(applied)
     }
 
     /// Makes csk's own command folder match the installed commands. Commands of failed skills stay.
-    fn put_on_path(
+    fn link_commands(
         &self,
         target: &Target,
         plan: &Plan,
@@ -284,12 +296,12 @@ impl<'a> Run<'a> {
         }
         let wanted = plan.commands.iter().filter(|(_, (skill, _))| !failed.contains(skill));
         let wanted = wanted.map(|(command, (_, to))| (command.clone(), to.clone())).collect();
-        put_commands(&self.environment.home, &target.root, &wanted, &kept)
+        write_commands(&self.environment.home, &target.root, &wanted, &kept)
     }
 }
 
 /// Adds missing entries to each project's `.gitignore`, so that git ignores csk's files from the start.
-fn write_ignores(projects: &mut [Result<Planned<'_>, ProjectError>]) {
+fn write_ignores(projects: &mut [Result<PlannedProject<'_>, ProjectError>]) {
     for entry in projects {
         if let Ok(planned) = entry
             && let Err(error) = write_ignore(planned.project.target, planned.plan.get())
@@ -300,15 +312,16 @@ fn write_ignores(projects: &mut [Result<Planned<'_>, ProjectError>]) {
 }
 
 /// Records which projects use the store before anything in it is used.
-fn note_consumers(
+fn record_consumers(
     environment: &Environment,
-    projects: &[Result<Planned<'_>, ProjectError>],
+    projects: &[Result<PlannedProject<'_>, ProjectError>],
 ) -> Result<(), FsError> {
     let mut consumers = Consumers::read(&environment.home)?;
     let before = consumers.clone();
     for planned in projects.iter().flatten() {
         // Existing installs count as well, since the list may have been lost.
-        let Planned { project: Project { target, observed, .. }, plan, .. } = planned;
+        let PlannedProject { project: ObservedProject { target, observed, .. }, plan, .. } =
+            planned;
         if !plan.get().is_empty() || !observed.ledger.entries.is_empty() {
             consumers.0.insert(target.root.clone());
         }
@@ -320,12 +333,15 @@ fn note_consumers(
 }
 
 /// Stores the audit verdicts for the next run.
-fn keep_verdicts(environment: &Environment, projects: &[Result<Planned<'_>, ProjectError>]) {
+fn store_verdicts(
+    environment: &Environment,
+    projects: &[Result<PlannedProject<'_>, ProjectError>],
+) {
     let plans = projects.iter().flatten().map(|planned| planned.plan.get());
     for content in plans.flat_map(|plan| &plan.skills).filter_map(SkillPlan::content) {
         // The verdict on a rendered text is not the verdict on the commit.
         if let Some(report) = content.audit.as_ref().filter(|_| !content.is_rendered) {
-            environment.auditor.keep(report);
+            environment.auditor.store(report);
         }
     }
 }

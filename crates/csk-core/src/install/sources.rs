@@ -16,7 +16,7 @@ use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin
 /// The name prefix of an unfinished clone.
 const STAGED: &str = ".csk-clone-";
 /// How many repositories are cloned or fetched in parallel; they mostly wait for the network.
-const AT_ONCE: usize = 8;
+const MAX_PARALLEL: usize = 8;
 
 /// Returns the names of the git repositories under `skills_root`, sorted.
 pub fn repositories(skills_root: &AbsPath) -> Vec<String> {
@@ -67,7 +67,7 @@ pub fn update(
         });
         (name, fetched)
     };
-    Ok(at_once(|| names.into_par_iter().map(fetch_one).collect()))
+    Ok(in_parallel(|| names.into_par_iter().map(fetch_one).collect()))
 }
 
 /// Returns every declared skill.
@@ -92,7 +92,7 @@ pub(crate) fn clone_missing<'a>(
         return BTreeMap::new();
     }
     let clone_one = |(source, (skill, url)): (&Identifier, (&Declaration, &str))| {
-        let cloned = clone_to_place(environment, source, url, progress);
+        let cloned = clone_repository(environment, source, url, progress);
         let failed = |error: GitError| SkillError::Clone {
             skill: skill.name.to_string(),
             url: redacted(url),
@@ -100,11 +100,11 @@ pub(crate) fn clone_missing<'a>(
         };
         cloned.err().map(|error| (source.clone(), failed(error)))
     };
-    at_once(|| missing.into_par_iter().filter_map(clone_one).collect())
+    in_parallel(|| missing.into_par_iter().filter_map(clone_one).collect())
 }
 
 /// Clones to a temporary folder, then renames it, so that a repository is never incomplete.
-fn clone_to_place(
+fn clone_repository(
     environment: &Environment,
     source: &Identifier,
     url: &str,
@@ -137,12 +137,12 @@ pub fn stage_clone(
 ) -> Result<(Lock, AbsPath), GitError> {
     let root = &environment.skills_root;
     let lock = lock(environment, source.as_str())?;
-    sweep(root, source);
+    remove_stale_clones(root, source);
     Ok((lock, root.join(format!("{STAGED}{}-{source}", std::process::id()))))
 }
 
 /// Removes leftovers of interrupted clones of a repository. The lock on it must be held.
-fn sweep(root: &AbsPath, source: &Identifier) {
+fn remove_stale_clones(root: &AbsPath, source: &Identifier) {
     let end = format!("-{source}");
     let number = |name: &str| {
         let number = name.strip_prefix(STAGED)?.strip_suffix(&end)?;
@@ -166,8 +166,8 @@ fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
 }
 
 /// Runs `work` with more threads than cores, or with the default pool if that fails.
-pub(crate) fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    match rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build() {
+pub(crate) fn in_parallel<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(MAX_PARALLEL).build() {
         Ok(pool) => pool.install(work),
         Err(_) => work(),
     }

@@ -11,21 +11,22 @@ use sha2::{Digest as _, Sha256};
 use skill::{Digest, Identifier, RelPath};
 use skill_fs::{AbsPath, FsError, Root, fingerprint, replace_folder};
 use skill_state::{
-    RUNTIME_LIST, RuntimeFile, compare_runtime, file_line, link_line, runtime_place,
+    COMMAND_FILES_LIST, CommandFileMode, command_files_path, compare_command_files, file_line,
+    link_line,
 };
 
+use super::fingerprint_cache::{FingerprintCache, FolderRecord};
 use super::journal::{remove_obstacle, remove_tree};
-use super::seen::{Seen, Sight};
-use super::write::{Rights, io_error, seal, write_error, write_files, write_text};
+use super::write::{FileMode, io_error, seal, write_error, write_files, write_text};
 use super::{SkillError, write};
 use crate::sys::make_writable;
-use crate::{FileKind, Runtime};
+use crate::{CommandFiles, FileKind};
 
 /// The command store.
 #[derive(Debug)]
 pub struct Store {
     layout: StoreLayout,
-    seen: Mutex<Seen>,
+    seen: Mutex<FingerprintCache>,
     states: Mutex<States>,
 }
 
@@ -42,8 +43,8 @@ impl StoreLayout {
     }
 
     /// Returns the folder of the command files of a skill's commit.
-    pub(super) fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
-        runtime_place(&self.home, skill.as_str(), commit)
+    pub(super) fn path(&self, skill: &Identifier, commit: &str) -> AbsPath {
+        command_files_path(&self.home, skill.as_str(), commit)
     }
 
     /// Returns true if a path is inside the store.
@@ -63,11 +64,11 @@ impl StoreLayout {
     }
 }
 
-type States = BTreeMap<(Identifier, String), Arc<OnceLock<RuntimeState>>>;
+type States = BTreeMap<(Identifier, String), Arc<OnceLock<CommandFilesState>>>;
 
 /// The state of a skill's command files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RuntimeState {
+pub enum CommandFilesState {
     /// They match their list, which has this digest.
     Intact(Digest),
     /// Nothing.
@@ -80,12 +81,12 @@ impl Store {
     /// Opens the store in csk's home.
     pub fn new(home: &AbsPath) -> Self {
         let layout = StoreLayout::new(home);
-        let seen = Mutex::new(Seen::load(home, &layout.folder));
+        let seen = Mutex::new(FingerprintCache::load(home, &layout.folder));
         Self { layout, seen, states: Mutex::default() }
     }
 
     /// Opens the store without remembered fingerprints: every file is read.
-    pub fn unremembered(home: &AbsPath) -> Self {
+    pub fn without_cache(home: &AbsPath) -> Self {
         let layout = StoreLayout::new(home);
         Self { layout, seen: Mutex::default(), states: Mutex::default() }
     }
@@ -95,13 +96,13 @@ impl Store {
         &self,
         skill: &Identifier,
         commit: &str,
-        list: &RuntimeList,
+        list: &CommandFileList,
     ) -> Option<String> {
         match self.state(skill, commit) {
-            RuntimeState::Missing => Some("they are missing".to_owned()),
-            RuntimeState::Tampered(what) => Some(what),
-            RuntimeState::Intact(found) if found == list.digest => None,
-            RuntimeState::Intact(_) => Some("they do not match the commit".to_owned()),
+            CommandFilesState::Missing => Some("they are missing".to_owned()),
+            CommandFilesState::Tampered(what) => Some(what),
+            CommandFilesState::Intact(found) if found == list.digest => None,
+            CommandFilesState::Intact(_) => Some("they do not match the commit".to_owned()),
         }
     }
 
@@ -111,46 +112,48 @@ impl Store {
     }
 
     /// Returns the folder of the command files of a skill's commit.
-    pub fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
-        self.layout.place(skill, commit)
+    pub fn path(&self, skill: &Identifier, commit: &str) -> AbsPath {
+        self.layout.path(skill, commit)
     }
 
     /// Checks the command files of a skill's commit, once per run.
-    pub fn state(&self, skill: &Identifier, commit: &str) -> RuntimeState {
+    pub fn state(&self, skill: &Identifier, commit: &str) -> CommandFilesState {
         let slot = {
             let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(states.entry((skill.clone(), commit.to_owned())).or_default())
         };
         slot.get_or_init(|| {
-            let place = self.place(skill, commit);
-            match self.look(&place, &key(skill, commit)) {
-                Ok(Ok(list)) => RuntimeState::Intact(list),
-                Ok(Err(difference)) => RuntimeState::Tampered(difference),
-                Err(FsError::NotFound { path }) if path == place.as_str() => RuntimeState::Missing,
-                Err(error) => RuntimeState::Tampered(error.to_string()),
+            let place = self.path(skill, commit);
+            match self.inspect(&place, &key(skill, commit)) {
+                Ok(Ok(list)) => CommandFilesState::Intact(list),
+                Ok(Err(difference)) => CommandFilesState::Tampered(difference),
+                Err(FsError::NotFound { path }) if path == place.as_str() => {
+                    CommandFilesState::Missing
+                }
+                Err(error) => CommandFilesState::Tampered(error.to_string()),
             }
         })
         .clone()
     }
 
     /// Returns the digest of the list, or how the files differ from it. An unchanged folder is not read.
-    fn look(&self, place: &AbsPath, key: &str) -> Result<Result<Digest, String>, FsError> {
+    fn inspect(&self, place: &AbsPath, key: &str) -> Result<Result<Digest, String>, FsError> {
         let root = Root::open(place)?;
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let now = write::now();
         let print = fingerprint(&root)?;
         let known = print.and_then(|print| seen().recall(key, &print));
-        if let Some(sight) = known {
-            let list = sight.content.content;
-            seen().remember(key.to_owned(), Some(sight));
+        if let Some(record) = known {
+            let list = record.content.content;
+            seen().remember(key.to_owned(), Some(record));
             return Ok(Ok(list));
         }
-        let found = compare_runtime(&root)?;
+        let found = compare_command_files(&root)?;
         let settled = print.filter(|print| print.is_settled(now));
-        let sight = settled
+        let record = settled
             .zip(found.as_ref().ok())
-            .map(|(print, list)| Sight::of_runtime(print.digest, *list));
-        seen().remember(key.to_owned(), sight);
+            .map(|(print, list)| FolderRecord::of_command_files(print.digest, *list));
+        seen().remember(key.to_owned(), record);
         Ok(found)
     }
 
@@ -160,31 +163,31 @@ impl Store {
         &self,
         skill: &Identifier,
         commit: &str,
-        runtime: &Runtime,
-        list: &RuntimeList,
+        runtime: &CommandFiles,
+        list: &CommandFileList,
     ) -> Result<Option<AbsPath>, SkillError> {
-        let place = self.place(skill, commit);
-        let is_edited = matches!(self.state(skill, commit), RuntimeState::Tampered(_));
+        let place = self.path(skill, commit);
+        let is_edited = matches!(self.state(skill, commit), CommandFilesState::Tampered(_));
         let staged = self.layout.folder.join(skill.as_str()).join(format!(".new-{commit}"));
         let failed = |error: FsError| write_error(&error);
         remove_tree(&staged).map_err(failed)?;
-        write_files(&staged, &runtime.files, Rights::Read)?;
-        write_text(&staged.join(RUNTIME_LIST), &list.text, Rights::Read)?;
+        write_files(&staged, &runtime.files, FileMode::ReadOnly)?;
+        write_text(&staged.join(COMMAND_FILES_LIST), &list.text, FileMode::ReadOnly)?;
         seal(&staged).map_err(failed)?;
         let print = Root::open(&staged).and_then(|root| fingerprint(&root)).map_err(failed)?;
-        let kept = if is_edited { Some(self.keep(skill, &place)?) } else { None };
+        let kept = if is_edited { Some(self.back_up(skill, &place)?) } else { None };
         remove_obstacle(&place).map_err(failed)?;
         replace_folder(&staged, &place).map_err(failed)?;
         remove_tree(&staged).map_err(failed)?;
-        let sight = print.map(|print| Sight::of_runtime(print.digest, list.digest));
+        let record = print.map(|print| FolderRecord::of_command_files(print.digest, list.digest));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.remember(key(skill, commit), sight);
+        seen.remember(key(skill, commit), record);
         Ok(kept)
     }
 
     /// Moves modified command files to the backups.
     #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
-    fn keep(&self, skill: &Identifier, place: &AbsPath) -> Result<AbsPath, SkillError> {
+    fn back_up(&self, skill: &Identifier, place: &AbsPath) -> Result<AbsPath, SkillError> {
         let backups = self.layout.home.join("backups");
         std::fs::create_dir_all(backups.as_path()).map_err(|error| io_error(&backups, &error))?;
         let kept = (0..1000)
@@ -205,7 +208,7 @@ impl Store {
     /// Stores the fingerprints for the next run.
     pub(super) fn save(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.keep_the_rest();
+        seen.keep_unvisited();
         seen.save(&self.layout.home, &self.layout.folder);
     }
 }
@@ -216,17 +219,17 @@ fn key(skill: &Identifier, commit: &str) -> String {
 
 /// The list of command files, and its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RuntimeList {
+pub(crate) struct CommandFileList {
     text: String,
     pub(super) digest: Digest,
 }
 
-impl RuntimeList {
+impl CommandFileList {
     /// Creates the list: for each path its mode, and its digest or link target.
     pub(super) fn new(
         skill: &Identifier,
         commit: &str,
-        runtime: &Runtime,
+        runtime: &CommandFiles,
     ) -> Result<Self, SkillError> {
         let mut files = Map::new();
         for file in &runtime.files {
@@ -239,7 +242,8 @@ impl RuntimeList {
                         Ok(())
                     })?;
                     let is_plain = file.kind == FileKind::Plain;
-                    let kind = if is_plain { RuntimeFile::Plain } else { RuntimeFile::Executable };
+                    let kind =
+                        if is_plain { CommandFileMode::Plain } else { CommandFileMode::Executable };
                     file_line(kind, sha.finalize().into())
                 }
             };

@@ -13,9 +13,9 @@ use skill_fs::{
     walk,
 };
 
-use super::seen::Sight;
+use super::fingerprint_cache::FolderRecord;
 use super::{Prepared, SkillError};
-use crate::sys::{Executable, make_executable, make_link, make_read_only, read_rights};
+use crate::sys::{Executable, make_executable, make_file_read_only, make_link, make_read_only};
 use crate::{File, FileKind, SourceError};
 
 /// Writes a context and its marker into a new folder; returns the record to remember.
@@ -23,11 +23,11 @@ pub(super) fn write_context(
     folder: &AbsPath,
     prepared: &Prepared,
     marker: &Marker,
-) -> Result<Option<Sight>, SkillError> {
-    write_files(folder, &prepared.files, Rights::Usual)?;
-    write_text(&folder.join(MARKER_FILE), &marker.to_json(), Rights::Usual)?;
+) -> Result<Option<FolderRecord>, SkillError> {
+    write_files(folder, &prepared.files, FileMode::Default)?;
+    write_text(&folder.join(MARKER_FILE), &marker.to_json(), FileMode::Default)?;
     let print = fingerprint(&open(folder)?).map_err(|error| write_error(&error))?;
-    Ok(print.map(|print| Sight {
+    Ok(print.map(|print| FolderRecord {
         fingerprint: print.digest,
         content: Digests { content: prepared.content, bundle: prepared.context },
         warning: prepared.name_warning.clone(),
@@ -38,7 +38,7 @@ pub(super) fn write_context(
 pub(super) fn write_files(
     folder: &AbsPath,
     files: &[File],
-    rights: Rights,
+    mode: FileMode,
 ) -> Result<(), SkillError> {
     create(folder)?;
     let folders: BTreeSet<&str> =
@@ -54,7 +54,7 @@ pub(super) fn write_files(
                 .map_err(|error| io_error(&path, &error))?;
             continue;
         }
-        write_new(&path, file.kind, rights, |out| {
+        write_new(&path, file.kind, mode, |out| {
             file.content.feed(|bytes| out.write_all(bytes)).map_err(|error| match error {
                 SourceError::Copy(error) => {
                     SkillError::Write(format!("cannot write {path}: {error}"))
@@ -67,17 +67,20 @@ pub(super) fn write_files(
 }
 
 /// Copies an installed skill into a new folder; returns the record to remember.
-pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>, SkillError> {
+pub(super) fn copy_context(
+    from: &AbsPath,
+    to: &AbsPath,
+) -> Result<Option<FolderRecord>, SkillError> {
     copy(from, to, |entry, source, place| {
         let Kind::File { executable, .. } = entry.kind else { return Ok(()) };
         let kind = if executable { FileKind::Executable } else { FileKind::Plain };
-        write_new(place, kind, Rights::Usual, |out| copy_file(source, out, place))
+        write_new(place, kind, FileMode::Default, |out| copy_file(source, out, place))
     })?;
     let root = open(to)?;
     let print = fingerprint(&root).map_err(|error| write_error(&error))?;
     let content = walk(&root, &WalkLimits::SKILL).and_then(|entries| digests(&root, &entries));
     let content = content.map_err(|error| write_error(&error))?;
-    Ok(print.map(|print| Sight { fingerprint: print.digest, content, warning: None }))
+    Ok(print.map(|print| FolderRecord { fingerprint: print.digest, content, warning: None }))
 }
 
 /// Copies file to file, so that the kernel does the work and shares blocks if the file system can.
@@ -131,8 +134,8 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Creates a file with this text.
-pub(super) fn write_text(path: &AbsPath, text: &str, rights: Rights) -> Result<(), SkillError> {
-    write_new(path, FileKind::Plain, rights, |out| {
+pub(super) fn write_text(path: &AbsPath, text: &str, mode: FileMode) -> Result<(), SkillError> {
+    write_new(path, FileKind::Plain, mode, |out| {
         out.write_all(text.as_bytes()).map_err(|error| io_error(path, &error))
     })
 }
@@ -142,16 +145,16 @@ pub(super) fn write_text(path: &AbsPath, text: &str, rights: Rights) -> Result<(
 fn write_new(
     path: &AbsPath,
     kind: FileKind,
-    rights: Rights,
+    mode: FileMode,
     fill: impl FnOnce(&mut fs::File) -> Result<(), SkillError>,
 ) -> Result<(), SkillError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    match (rights, kind == FileKind::Executable) {
-        (Rights::Usual, true) => make_executable(&mut options),
-        (Rights::Usual, false) => {}
-        (Rights::Read, true) => read_rights(&mut options, Executable::Yes),
-        (Rights::Read, false) => read_rights(&mut options, Executable::No),
+    match (mode, kind == FileKind::Executable) {
+        (FileMode::Default, true) => make_executable(&mut options),
+        (FileMode::Default, false) => {}
+        (FileMode::ReadOnly, true) => make_file_read_only(&mut options, Executable::Yes),
+        (FileMode::ReadOnly, false) => make_file_read_only(&mut options, Executable::No),
     }
     let mut out = options.open(path.as_path()).map_err(|error| io_error(path, &error))?;
     fill(&mut out)?;
@@ -160,11 +163,11 @@ fn write_new(
 
 /// The permissions of written files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rights {
+pub(super) enum FileMode {
     /// Whatever the user's umask allows.
-    Usual,
+    Default,
     /// Read-only.
-    Read,
+    ReadOnly,
 }
 
 /// Makes a folder and all folders in it read-only.

@@ -11,7 +11,8 @@ use skill_audit::BundleReport;
 use skill_fs::{AbsPath, FsError, Root};
 use skill_state::StateError;
 use skill_state::audit::{
-    Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Subject, Verdicts, decide,
+    AuditMode, AuditPolicy, AuditSubject, ConfirmationRequest, Decision, MAX_AUDITED_BYTES,
+    Verdicts, decide,
 };
 
 use skill_state::audit::Bundle;
@@ -19,7 +20,7 @@ use skill_state::audit::Bundle;
 use crate::{Content, File, FileKind, Snapshot, SourceError};
 
 /// Reads the files of a commit. A symlink counts as its target under its own name, since that is how it is run.
-pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {
+pub fn read_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {
     let files = snapshot.files().iter().filter_map(|file| {
         let held = snapshot.followed(file)?;
         let is_executable = held.kind == FileKind::Executable;
@@ -30,13 +31,13 @@ pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceErro
 }
 
 /// Reads a skill's folder, without the git repository that it may be in.
-pub fn of_folder(path: &AbsPath) -> Result<Bundle, FsError> {
+pub fn read_folder(path: &AbsPath) -> Result<Bundle, FsError> {
     let name = path.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
     Bundle::read(&name.unwrap_or_default(), &Root::open(path)?.as_skill())
 }
 
 /// Audits several skills in parallel, in order.
-pub fn look_all(
+pub fn audit_all(
     bundles: Vec<(Bundle, String)>,
     policy: &AuditPolicy,
     now: Timestamp,
@@ -57,8 +58,12 @@ fn content(content: &Content) -> Arc<[u8]> {
             let mut start = Vec::new();
             // Stops as soon as there is enough.
             let _ = content.feed(|bytes| {
-                start.extend_from_slice(&bytes[..bytes.len().min(MOST - start.len())]);
-                if start.len() >= MOST { Err(io::Error::other("enough")) } else { Ok(()) }
+                start.extend_from_slice(&bytes[..bytes.len().min(MAX_AUDITED_BYTES - start.len())]);
+                if start.len() >= MAX_AUDITED_BYTES {
+                    Err(io::Error::other("enough"))
+                } else {
+                    Ok(())
+                }
             });
             Arc::from(start)
         }
@@ -66,7 +71,7 @@ fn content(content: &Content) -> Arc<[u8]> {
 }
 
 /// Stores the report on a commit for the next run. Failing to do so is not an error.
-pub fn keep(verdicts: &Verdicts, found: &BundleReport) {
+pub fn store_verdict(verdicts: &Verdicts, found: &BundleReport) {
     if verdicts.get(&found.bundle).is_none() {
         let _ = verdicts.put(found);
     }
@@ -74,18 +79,18 @@ pub fn keep(verdicts: &Verdicts, found: &BundleReport) {
 
 /// Asks whether to install a skill despite a blocking verdict.
 #[derive(Clone)]
-pub struct Asker(Arc<dyn Fn(&Asked) -> bool + Send + Sync>);
+pub struct AuditPrompt(Arc<dyn Fn(&ConfirmationRequest) -> bool + Send + Sync>);
 
-impl Asker {
+impl AuditPrompt {
     /// Returns a prompt that calls `ask`.
-    pub fn new(ask: impl Fn(&Asked) -> bool + Send + Sync + 'static) -> Self {
+    pub fn new(ask: impl Fn(&ConfirmationRequest) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 }
 
-impl fmt::Debug for Asker {
+impl fmt::Debug for AuditPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Asker")
+        f.write_str("AuditPrompt")
     }
 }
 
@@ -98,16 +103,16 @@ pub struct Auditor {
     verdicts: Verdicts,
     now: Timestamp,
     /// `None` if csk cannot prompt.
-    asker: Option<Asker>,
-    /// Earlier answers: the same question is asked only once.
-    answers: Arc<Mutex<Vec<(Asked, bool)>>>,
+    prompt: Option<AuditPrompt>,
+    /// Earlier answers: the same question is request only once.
+    answers: Arc<Mutex<Vec<(ConfirmationRequest, bool)>>>,
 }
 
 /// The decision about a skill that is about to be installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
     /// Install it.
-    Go,
+    Allow,
     /// Install it with this warning.
     Warn(String),
     /// Do not install it.
@@ -125,33 +130,33 @@ impl Auditor {
         home: &AbsPath,
         mode: AuditMode,
         now: Timestamp,
-        asker: Option<Asker>,
+        prompt: Option<AuditPrompt>,
     ) -> Result<Self, StateError> {
         let policy = AuditPolicy::load(home)?;
         let verdicts = Verdicts::new(home, &policy, now);
-        Ok(Self { mode, policy, verdicts, now, asker, answers: Arc::default() })
+        Ok(Self { mode, policy, verdicts, now, prompt, answers: Arc::default() })
     }
 
     /// Returns a disabled auditor.
-    pub fn off(home: &AbsPath, now: Timestamp) -> Self {
+    pub fn disabled(home: &AbsPath, now: Timestamp) -> Self {
         let policy = AuditPolicy::default();
         let verdicts = Verdicts::new(home, &policy, now);
-        Self { mode: AuditMode::Off, policy, verdicts, now, asker: None, answers: Arc::default() }
+        Self { mode: AuditMode::Off, policy, verdicts, now, prompt: None, answers: Arc::default() }
     }
 
     /// Returns true if audits can affect an install.
-    pub(crate) fn looks(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.mode != AuditMode::Off || !self.policy.revoked.is_empty()
     }
 
     /// Audits a snapshot in which a project's locale has changed some files.
-    pub(crate) fn look_rendered(
+    pub(crate) fn audit_rendered(
         &self,
         name: &str,
         snapshot: &Snapshot,
         rendered: &[File],
     ) -> Result<BundleReport, SourceError> {
-        let mut bundle = of_snapshot(name, snapshot)?;
+        let mut bundle = read_snapshot(name, snapshot)?;
         for file in rendered.iter().filter(|file| file.kind != FileKind::Link) {
             let is_executable = file.kind == FileKind::Executable;
             let (path, bytes) = (file.path.to_string(), content(&file.content));
@@ -169,12 +174,12 @@ impl Auditor {
     }
 
     /// Returns true if any source is revoked.
-    pub(crate) fn asks_for_sources(&self) -> bool {
+    pub(crate) fn needs_sources(&self) -> bool {
         self.policy.revokes_sources()
     }
 
     /// Returns the report on a snapshot, cached or new.
-    pub(crate) fn look(
+    pub(crate) fn audit(
         &self,
         name: &str,
         snapshot: &Snapshot,
@@ -182,32 +187,34 @@ impl Auditor {
     ) -> Result<BundleReport, SourceError> {
         match self.verdicts.get(&bundle) {
             Some(known) => Ok(known),
-            None => Ok(of_snapshot(name, snapshot)?.audit(&self.policy, self.now)),
+            None => Ok(read_snapshot(name, snapshot)?.audit(&self.policy, self.now)),
         }
     }
 
     /// Stores the report for the next run.
-    pub(crate) fn keep(&self, found: &BundleReport) {
-        keep(&self.verdicts, found);
+    pub(crate) fn store(&self, found: &BundleReport) {
+        store_verdict(&self.verdicts, found);
     }
 
     /// Decides about a skill; prompts if needed and possible.
-    pub(crate) fn rule(
+    pub(crate) fn decide(
         &self,
         found: &BundleReport,
         sources: &[String],
         installed: Option<Digest>,
     ) -> Ruling {
-        let before = installed.and_then(|bundle| self.verdicts.observed_before(&bundle));
-        let subject = Subject { found, sources, before: before.as_ref() };
+        let previous = installed.and_then(|bundle| self.verdicts.previously_observed(&bundle));
+        let subject = AuditSubject { found, sources, previous: previous.as_ref() };
         match decide(self.mode, &self.policy, &subject) {
-            Decision::Go => Ruling::Go,
+            Decision::Go => Ruling::Allow,
             Decision::Warn(reason) => Ruling::Warn(reason),
             Decision::Refuse { reason, hint } => Ruling::Refuse { reason, hint },
-            Decision::Ask(asked) => match self.ask(&asked) {
-                Some(true) => Ruling::Warn("the audit says BLOCK, and you said yes".to_owned()),
+            Decision::Ask(request) => match self.ask(&request) {
+                Some(true) => Ruling::Warn(
+                    "the audit says BLOCK; installed because you confirmed it".to_owned(),
+                ),
                 answer => Ruling::Refuse {
-                    reason: format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
+                    reason: format!("the audit says BLOCK: {}", request.reasons.join("; ")),
                     hint: match answer {
                         Some(_) => "run `csk audit` for details".to_owned(),
                         None => {
@@ -222,15 +229,15 @@ impl Auditor {
 
     /// Asks each question once; returns `None` if csk cannot prompt. Another locale of the same commit may be another
     /// question.
-    fn ask(&self, asked: &Asked) -> Option<bool> {
-        let asker = self.asker.as_ref()?;
+    fn ask(&self, request: &ConfirmationRequest) -> Option<bool> {
+        let prompt = self.prompt.as_ref()?;
         // A poisoned lock does not count as a yes.
         let mut answers = self.answers.lock().ok()?;
-        if let Some((_, answer)) = answers.iter().find(|(before, _)| before == asked) {
+        if let Some((_, answer)) = answers.iter().find(|(earlier, _)| earlier == request) {
             return Some(*answer);
         }
-        let answer = (asker.0)(asked);
-        answers.push((asked.clone(), answer));
+        let answer = (prompt.0)(request);
+        answers.push((request.clone(), answer));
         Some(answer)
     }
 }

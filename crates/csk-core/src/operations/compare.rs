@@ -7,12 +7,12 @@ use skill::{
     CommandKind, Identifier, Input, MARKER_FILE, Marker, RefKind, SKILL_FILE, Strictness, parse,
 };
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
-use skill_state::RUNTIME_LIST;
+use skill_state::COMMAND_FILES_LIST;
 
 use crate::content::context::{CONTEXT_RULES, listed_context};
 use crate::install::resolve::check_origin;
 use crate::install::{
-    AdapterState, Cache, ContextState, Environment, Keep, Observed, PrepareError, Prepared,
+    AdapterState, Cache, CacheMode, ContextState, Environment, Observed, PrepareError, Prepared,
     SkillError, Sources, Store, Target, prepare,
 };
 use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository, render};
@@ -64,7 +64,7 @@ pub struct FileChange {
 
 impl FileChange {
     /// Returns the type of change.
-    pub fn word(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match (&self.old, &self.new) {
             (None, _) => "added",
             (Some(_), None) => "removed",
@@ -174,7 +174,7 @@ pub fn compare_local(
     let mut files = differences(&built.files, &found);
     if !runtime(&built).is_empty() {
         let store = Store::new(&environment.home);
-        match Root::open(&store.place(name, marker.runtime_id())) {
+        match Root::open(&store.path(name, marker.runtime_id())) {
             Ok(root) => {
                 files.extend(below(RUNTIME, differences(runtime(&built), &on_disk(&root)?)));
             }
@@ -255,7 +255,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(environment: &'a Environment) -> Self {
-        Self { environment, cache: Cache::new(&environment.home, Keep::Nothing) }
+        Self { environment, cache: Cache::new(&environment.home, CacheMode::ReadOnly) }
     }
 
     /// Builds what a marker records as installed. Other rules may have selected other files of the commit: the marker
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
 fn on_disk(root: &Root) -> Result<Vec<File>, FsError> {
     let mut files = Vec::new();
     for entry in walk(root, &WalkLimits::SKILL)? {
-        if [MARKER_FILE, RUNTIME_LIST].contains(&entry.path.as_str()) {
+        if [MARKER_FILE, COMMAND_FILES_LIST].contains(&entry.path.as_str()) {
             continue;
         }
         let (kind, bytes) = match &entry.kind {

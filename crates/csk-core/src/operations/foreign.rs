@@ -57,23 +57,23 @@ pub fn read_foreign_lock(file: &str, text: &str) -> Result<Vec<ForeignSkill>, St
 #[derive(Deserialize)]
 struct ForeignLock {
     version: Value,
-    skills: Entries,
+    skills: UniqueEntries,
 }
 
 /// An object without duplicate keys; otherwise one of two entries would be lost silently.
-struct Entries(Vec<(String, Value)>);
+struct UniqueEntries(Vec<(String, Value)>);
 
-impl<'de> Deserialize<'de> for Entries {
+impl<'de> Deserialize<'de> for UniqueEntries {
     fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Entries;
+            type Value = UniqueEntries;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of skills")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueEntries, A::Error> {
                 let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
                 while let Some((name, value)) = map.next_entry::<String, Value>()? {
                     if !seen.insert(name.clone()) {
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Entries {
                     }
                     entries.push((name, value));
                 }
-                Ok(Entries(entries))
+                Ok(UniqueEntries(entries))
             }
         }
         from.deserialize_map(Visitor)
@@ -150,13 +150,13 @@ pub fn long_source_name(url: &str) -> Option<Identifier> {
     name_of(url, usize::MAX)
 }
 
-fn name_of(url: &str, most: usize) -> Option<Identifier> {
+fn name_of(url: &str, max_parts: usize) -> Option<Identifier> {
     let plain = url.trim_end_matches(".git");
     let rest = plain.split_once("://").map_or(plain, |(_, rest)| rest);
     let mut parts: Vec<&str> =
         rest.split(['/', ':']).filter(|part| !part.is_empty() && !part.contains('@')).collect();
-    if parts.len() > most {
-        parts = parts.split_off(parts.len() - most);
+    if parts.len() > max_parts {
+        parts = parts.split_off(parts.len() - max_parts);
     }
     let name: String = parts
         .join("-")

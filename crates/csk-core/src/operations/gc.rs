@@ -15,10 +15,10 @@ use skill::{Identifier, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Root, write_file};
 use skill_state::Receipts;
 
+use crate::install::fingerprint_cache;
 use crate::install::hook::{commands_folder, sync};
 use crate::install::journal::remove_tree;
 use crate::install::observe::read_marker;
-use crate::install::seen;
 use crate::install::{BIN, Consumers, Mode, SKILLS};
 
 /// What was removed, or would be in a dry run.
@@ -47,7 +47,7 @@ pub enum Caller {
 const PENDING: &str = ".gc-pending";
 
 /// Records that there is going to be garbage.
-pub(crate) fn announce_garbage(home: &AbsPath) -> Result<(), FsError> {
+pub(crate) fn mark_garbage(home: &AbsPath) -> Result<(), FsError> {
     write_file(&home.join(PENDING), b"").map(|_| ())
 }
 
@@ -65,7 +65,7 @@ pub fn collect(
     caller: Caller,
 ) -> Result<Garbage, FsError> {
     let consumers = Consumers::read(home)?;
-    let mut used = Used::default();
+    let mut used = UsedFiles::default();
     let mut kept = Consumers::default();
     let mut garbage = Garbage::default();
     for root in consumers.0 {
@@ -111,7 +111,7 @@ pub fn collect(
         }
     }
     if caller == Caller::User {
-        for folder in [Receipts::folder(home), seen::folder(home)] {
+        for folder in [Receipts::folder(home), fingerprint_cache::folder(home)] {
             garbage.forgotten.extend(forget(&folder, mode)?);
         }
         garbage.forgotten.sort();
@@ -159,7 +159,7 @@ fn forget(folder: &AbsPath, mode: Mode) -> Result<Vec<AbsPath>, FsError> {
 
 /// The command files that are in use.
 #[derive(Default)]
-struct Used {
+struct UsedFiles {
     commits: BTreeSet<(String, String)>,
     /// Skills for which a marker could not be read.
     unknown: BTreeSet<String>,
@@ -167,7 +167,7 @@ struct Used {
     unreadable: Vec<String>,
 }
 
-impl Used {
+impl UsedFiles {
     /// Adds what is installed in a project; returns false if nothing is.
     fn add(&mut self, root: &AbsPath) -> bool {
         self.try_add(root).unwrap_or_else(|error| {

@@ -8,7 +8,7 @@ use skill::{CommandKind, Manifest};
 use crate::install::resolve::check_origin;
 use crate::install::sources::clone_missing;
 use crate::install::{
-    Cache, Environment, Keep, MissingCommand, Network, SkillError, Sources, prepare,
+    Cache, CacheMode, Environment, MissingCommand, Network, SkillError, Sources, prepare,
 };
 use crate::which::find_program;
 use crate::{Commit, Declaration, Progress, Repository, redacted};
@@ -25,7 +25,7 @@ pub struct Inspection {
     /// Warnings about its format.
     pub warnings: Vec<String>,
     /// Its files that are not installed.
-    pub left_out: Vec<String>,
+    pub not_installed: Vec<String>,
 }
 
 /// Inspects a skill; clones its repository if it is missing and the network may be used.
@@ -49,7 +49,7 @@ pub fn inspect(
     let commit = repository.resolve(&skill.reference)?;
     let sources = Sources {
         skills_root: &environment.skills_root,
-        cache: &Cache::new(&environment.home, Keep::Nothing),
+        cache: &Cache::new(&environment.home, CacheMode::ReadOnly),
         path: None,
         except: &[],
         auditor: None,
@@ -61,8 +61,8 @@ pub fn inspect(
     let own = prepared.files.iter().map(|file| file.path.as_str());
     let run = prepared.runtime.iter().flat_map(|runtime| &runtime.files);
     let installed: BTreeSet<&str> = own.chain(run.map(|file| file.path.as_str())).collect();
-    let is_left = |path: &&str| !installed.contains(path);
-    let left_out = snapshot.files().iter().map(|file| file.path.as_str()).filter(is_left);
+    let is_skipped = |path: &&str| !installed.contains(path);
+    let not_installed = snapshot.files().iter().map(|file| file.path.as_str()).filter(is_skipped);
     let path: &OsStr = environment.path.as_deref().unwrap_or_default();
     let commands = prepared.manifest.iter().flat_map(|manifest| &manifest.commands);
     let missing = commands.filter_map(|command| match &command.kind {
@@ -76,7 +76,7 @@ pub fn inspect(
     Ok(Inspection {
         commit,
         missing: missing.collect(),
-        left_out: left_out.map(str::to_owned).collect(),
+        not_installed: not_installed.map(str::to_owned).collect(),
         warnings: prepared.warnings,
         manifest: prepared.manifest,
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use skill::{Identifier, RefKind};
 
-use crate::install::sources::at_once;
+use crate::install::sources::in_parallel;
 use crate::install::{Environment, Network, ProjectError, Target, status};
 use crate::{
     Commit, Declaration, GitError, Progress, Reference, Repository, Work, origin, remote_refs,
@@ -13,7 +13,7 @@ use crate::{
 
 /// The versions of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct SkillVersions {
     /// The skill.
     pub name: Identifier,
     /// The declared reference.
@@ -21,19 +21,19 @@ pub struct Standing {
     /// The installed commit.
     pub installed: Option<String>,
     /// The commit that an install would use, from local data.
-    pub here: Option<Commit>,
+    pub local: Option<Commit>,
     /// The commit that the reference points to at the origin.
-    pub there: Option<String>,
+    pub remote: Option<String>,
     /// The newest tag of the same form, if it is newer than the declared one.
     pub newest: Option<String>,
     /// Why some of this is unknown.
     pub error: Option<String>,
 }
 
-impl Standing {
+impl SkillVersions {
     /// Returns the commit that `csk upgrade` would install.
     pub fn wanted(&self) -> Option<&str> {
-        self.there.as_deref().or(self.here.as_ref().map(Commit::as_str))
+        self.remote.as_deref().or(self.local.as_ref().map(Commit::as_str))
     }
 
     /// Returns true if a newer version is known.
@@ -49,7 +49,7 @@ impl Standing {
 
 /// The references of a repository, and why some of them are unknown.
 #[derive(Default)]
-struct Known {
+struct SourceRefs {
     refs: BTreeMap<String, String>,
     is_remote: bool,
     error: Option<String>,
@@ -61,7 +61,7 @@ pub fn outdated(
     targets: &[Target],
     network: Network,
     progress: &dyn Progress,
-) -> Vec<Result<Vec<Standing>, ProjectError>> {
+) -> Vec<Result<Vec<SkillVersions>, ProjectError>> {
     let mut sources: Vec<Identifier> = targets
         .iter()
         .flat_map(|target| &target.skills)
@@ -70,11 +70,11 @@ pub fn outdated(
     sources.sort();
     sources.dedup();
     // Each origin is queried once, however many skills come from it.
-    let known: BTreeMap<Identifier, Known> = at_once(|| {
+    let known: BTreeMap<Identifier, SourceRefs> = in_parallel(|| {
         sources
             .into_par_iter()
             .map(|source| {
-                let known = look(environment, &source, network, progress);
+                let known = list_refs(environment, &source, network, progress);
                 (source, known)
             })
             .collect()
@@ -85,61 +85,62 @@ pub fn outdated(
         .zip(plans)
         .map(|(target, plan)| {
             let plan = plan?;
-            let standings = target.skills.iter().zip(&plan.skills).filter_map(|(skill, plan)| {
+            let skills = target.skills.iter().zip(&plan.skills).filter_map(|(skill, plan)| {
                 let failed = plan.error().map(ToString::to_string);
                 let known = known.get(&skill.source)?;
-                let there = known.is_remote.then(|| named(&known.refs, &skill.reference)).flatten();
+                let remote =
+                    known.is_remote.then(|| commit_of(&known.refs, &skill.reference)).flatten();
                 let (kind, name) = (skill.reference.kind, &skill.reference.name);
-                let is_gone = known.is_remote && kind != RefKind::Revision && there.is_none();
+                let is_gone = known.is_remote && kind != RefKind::Revision && remote.is_none();
                 let gone = is_gone.then(|| format!("the origin has no {} `{name}`", kind.as_str()));
-                Some(Standing {
+                Some(SkillVersions {
                     name: skill.name.clone(),
                     reference: skill.reference.clone(),
                     installed: plan.installed.as_ref().map(|installed| installed.commit.clone()),
-                    here: plan.commit.clone(),
-                    there,
+                    local: plan.commit.clone(),
+                    remote,
                     newest: newest(&known.refs, skill),
                     error: failed.or_else(|| known.error.clone()).or(gone),
                 })
             });
-            Ok(standings.collect())
+            Ok(skills.collect())
         })
         .collect()
 }
 
-fn look(
+fn list_refs(
     environment: &Environment,
     source: &Identifier,
     network: Network,
     progress: &dyn Progress,
-) -> Known {
+) -> SourceRefs {
     let path = environment.skills_root.join(source.as_str());
     let tags = || Repository::open(&path).and_then(|repository| repository.tags());
-    let here = |error: Option<String>| match tags() {
+    let local = |error: Option<String>| match tags() {
         Ok(tags) => {
             let refs = tags.into_iter().map(|tag| (format!("refs/tags/{tag}"), String::new()));
-            Known { refs: refs.collect(), is_remote: false, error }
+            SourceRefs { refs: refs.collect(), is_remote: false, error }
         }
-        Err(error) => Known { error: Some(error.to_string()), ..Known::default() },
+        Err(error) => SourceRefs { error: Some(error.to_string()), ..SourceRefs::default() },
     };
     if network == Network::Refused {
-        return here(None);
+        return local(None);
     }
-    let asked = origin(&path).and_then(|url| {
+    let listed = origin(&path).and_then(|url| {
         let Some(url) = url else { return Ok(None) };
-        let running = progress.begin(Work::Ask { source: source.as_str() });
+        let running = progress.begin(Work::ListRefs { source: source.as_str() });
         remote_refs(&path, &url, environment.local.of_clone(), running.as_ref()).map(Some)
     });
-    match asked {
-        Ok(Some(refs)) => Known { refs, is_remote: true, error: None },
-        Ok(None) => here(None),
-        Err(error @ GitError::NotRun(_)) => here(Some(error.to_string())),
-        Err(error) => here(Some(format!("cannot query the origin of {source}: {error}"))),
+    match listed {
+        Ok(Some(refs)) => SourceRefs { refs, is_remote: true, error: None },
+        Ok(None) => local(None),
+        Err(error @ GitError::NotRun(_)) => local(Some(error.to_string())),
+        Err(error) => local(Some(format!("cannot query the origin of {source}: {error}"))),
     }
 }
 
 /// Returns the commit that a reference points to in an origin's list.
-fn named(refs: &BTreeMap<String, String>, reference: &Reference) -> Option<String> {
+fn commit_of(refs: &BTreeMap<String, String>, reference: &Reference) -> Option<String> {
     let name = match reference.kind {
         RefKind::Tag => format!("refs/tags/{}", reference.name),
         RefKind::Branch => format!("refs/heads/{}", reference.name),
@@ -157,7 +158,7 @@ fn newest(refs: &BTreeMap<String, String>, skill: &Declaration) -> Option<String
     let declared = Version::of(&skill.reference.name)?;
     let tags = refs.keys().filter_map(|name| name.strip_prefix("refs/tags/"));
     let newer = tags.filter_map(|tag| Some((Version::of(tag)?, tag))).filter(|(version, _)| {
-        version.prefix == declared.prefix && *version > declared && !version.is_early
+        version.prefix == declared.prefix && *version > declared && !version.is_prerelease
     });
     newer.max().map(|(_, tag)| tag.to_owned())
 }
@@ -168,9 +169,9 @@ struct Version<'a> {
     prefix: &'a str,
     numbers: Vec<u64>,
     /// A version without a pre-release suffix is newer than one with it.
-    is_whole: bool,
+    is_release: bool,
     rest: &'a str,
-    is_early: bool,
+    is_prerelease: bool,
 }
 
 impl<'a> Version<'a> {
@@ -183,8 +184,8 @@ impl<'a> Version<'a> {
         while numbers.last() == Some(&0) {
             numbers.pop();
         }
-        let is_early = version.contains('-');
-        Some(Self { prefix, numbers, is_whole: !is_early, rest, is_early })
+        let is_prerelease = version.contains('-');
+        Some(Self { prefix, numbers, is_release: !is_prerelease, rest, is_prerelease })
     }
 }
 

@@ -10,11 +10,11 @@ use skill_state::Receipts;
 
 use crate::content::context::CONTEXT_RULES;
 use crate::install::plan::is_edited;
-use crate::install::surroundings::{check_links, check_tracked};
+use crate::install::project_checks::{check_links, check_tracked};
 use crate::install::{
-    Cache, Contents, ContextState, Environment, Facts, Keep, Label, Memory, Observed, Prepared,
-    ProjectError, Rules, Seen, SkillPlan, Sources, Store, Target, World, marker_of, observe, plan,
-    prepare, resolve,
+    Cache, CacheMode, ContextState, Environment, Facts, FingerprintCache, Label, Observed,
+    PlanInput, Prepared, ProjectError, ProjectMemory, ResolveRules, SkillContents, SkillPlan,
+    Sources, Store, Target, marker_of, observe, plan, prepare, resolve,
 };
 use crate::{Commit, Declaration, Reference};
 
@@ -31,7 +31,7 @@ pub struct Verification {
 
 impl Verification {
     /// Returns true if nothing differs.
-    pub fn is_good(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.problems.is_empty() && self.skills.iter().all(|(_, problems)| problems.is_empty())
     }
 }
@@ -47,18 +47,19 @@ pub fn verify(
 fn project(environment: &Environment, target: &Target) -> Result<Verification, ProjectError> {
     check_links(target)?;
     check_tracked(target)?;
-    let store = Store::unremembered(&environment.home);
+    let store = Store::without_cache(&environment.home);
     let receipts = Receipts::load(&environment.home, &target.root);
-    let memory = Memory { seen: Seen::default(), receipts };
+    let memory = ProjectMemory { seen: FingerprintCache::default(), receipts };
     let observed = observe(target, &environment.agents, &store, memory)
         .map_err(|error| ProjectError::Files(error.to_string()))?;
     let resolution =
         resolve(&environment.skills_root, std::slice::from_ref(target), &BTreeMap::new());
-    let rules = Rules::STATUS;
+    let rules = ResolveRules::STATUS;
     let facts = Facts { target, resolution: &resolution, observed: &observed, rules };
     // Checks the commands of the installed version, even if another one is wanted.
-    let contents = Contents::AsInstalled;
-    let plan = plan(&World { facts, contents, revoked: &BTreeMap::new(), store: store.layout() });
+    let contents = SkillContents::AsInstalled;
+    let plan =
+        plan(&PlanInput { facts, contents, revoked: &BTreeMap::new(), store: store.layout() });
     if !plan.collisions.is_empty() {
         return Err(ProjectError::Collision(plan.collisions));
     }
@@ -140,7 +141,7 @@ impl Checker<'_> {
             .ok_or_else(|| format!("its marker has an invalid commit id: `{}`", marker.commit))?;
         let sources = Sources {
             skills_root: &self.environment.skills_root,
-            cache: &Cache::new(&self.environment.home, Keep::Unused),
+            cache: &Cache::new(&self.environment.home, CacheMode::Disabled),
             path: None,
             except: &[],
             auditor: None,

@@ -25,7 +25,7 @@ pub(crate) fn make_writable(path: &Path, metadata: &Metadata) -> io::Result<()> 
 }
 
 /// Makes the file that is going to be created read-only; its creator can still write it through the open handle.
-pub(crate) fn read_rights(options: &mut OpenOptions, executable: Executable) {
+pub(crate) fn make_file_read_only(options: &mut OpenOptions, executable: Executable) {
     options.mode(match executable {
         Executable::Yes => 0o555,
         Executable::No => 0o444,

@@ -16,7 +16,7 @@ pub(crate) fn make_writable(_: &Path, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn read_rights(_: &mut OpenOptions, _: Executable) {}
+pub(crate) fn make_file_read_only(_: &mut OpenOptions, _: Executable) {}
 
 pub(crate) fn make_read_only(_: &Path) -> io::Result<()> {
     Ok(())

@@ -13,11 +13,11 @@ const MAX_PATH_BYTES: usize = 512;
 
 /// Where a reference in Markdown points.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LinkTarget {
     /// To a path inside the skill, whether or not it exists.
     Inside(String),
     /// To the skill's own folder.
-    Skill,
+    SkillFolder,
     /// Outside the skill.
     Outside,
 }
@@ -31,29 +31,29 @@ pub(super) fn links(text: &str) -> BTreeSet<String> {
 pub(super) fn names(text: &str) -> BTreeSet<Cow<'_, str>> {
     let mut found = BTreeSet::new();
     let mut start = 0;
-    for (at, c) in text.char_indices().filter(|(_, c)| is_between(*c)) {
-        add_word(&text[..start], &text[start..at], &mut found);
+    for (at, c) in text.char_indices().filter(|(_, c)| is_separator(*c)) {
+        add_candidates(&text[..start], &text[start..at], &mut found);
         start = at + c.len_utf8();
     }
-    add_word(&text[..start], &text[start..], &mut found);
+    add_candidates(&text[..start], &text[start..], &mut found);
     found
 }
 
 /// Resolves `.` and `..` of a path relative to a folder of the skill. A leading slash means the skill's folder, and a
 /// backslash is a Windows path separator.
-pub(super) fn resolve(folder: &str, path: &str) -> Place {
+pub(super) fn resolve(folder: &str, path: &str) -> LinkTarget {
     let is_absolute = path.starts_with(['/', '\\']);
     let mut parts: Vec<&str> =
         folder.split('/').filter(|part| !is_absolute && !part.is_empty()).collect();
     for part in path.split(['/', '\\']) {
         match part {
             "" | "." => {}
-            ".." if parts.pop().is_none() => return Place::Outside,
+            ".." if parts.pop().is_none() => return LinkTarget::Outside,
             ".." => {}
             _ => parts.push(part),
         }
     }
-    if parts.is_empty() { Place::Skill } else { Place::Inside(parts.join("/")) }
+    if parts.is_empty() { LinkTarget::SkillFolder } else { LinkTarget::Inside(parts.join("/")) }
 }
 
 /// Returns true if a broken link is worth a warning: it looks like a file path and not like an example of one.
@@ -71,13 +71,13 @@ pub(super) fn is_likely_path(link: &str) -> bool {
     (has_extension || parts.len() > 1) && !is_example && !is_site
 }
 
-/// Returns true for characters that separate words. For the punctuation of other scripts, see `add_word`.
-fn is_between(c: char) -> bool {
+/// Returns true for characters that separate words. For the punctuation of other scripts, see `add_candidates`.
+fn is_separator(c: char) -> bool {
     c.is_whitespace() || "\"'`()[]{}<>|,;=*“”‘’„‚«»‹›".contains(c)
 }
 
 /// Adds the paths that a word could be.
-fn add_word<'a>(before: &str, word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
+fn add_candidates<'a>(before: &str, word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
     if word.contains("://") || word.len() > MAX_PATH_BYTES {
         return;
     }
@@ -157,18 +157,18 @@ mod tests {
 
     #[test]
     fn paths_are_resolved_from_their_folder() {
-        let inside = |path: &str| Place::Inside(path.to_owned());
-        for (folder, path, place) in [
+        let inside = |path: &str| LinkTarget::Inside(path.to_owned());
+        for (folder, path, target) in [
             ("docs", "a.md", inside("docs/a.md")),
             ("docs", "./x/../a.md", inside("docs/a.md")),
             ("docs", "../a/", inside("a")),
             ("docs", "/a.md", inside("a.md")),
             ("", "api\\h.md", inside("api/h.md")),
-            ("docs", "..", Place::Skill),
-            ("docs", "../../a.md", Place::Outside),
-            ("", "../a.md", Place::Outside),
+            ("docs", "..", LinkTarget::SkillFolder),
+            ("docs", "../../a.md", LinkTarget::Outside),
+            ("", "../a.md", LinkTarget::Outside),
         ] {
-            assert_eq!(resolve(folder, path), place, "{folder} {path}");
+            assert_eq!(resolve(folder, path), target, "{folder} {path}");
         }
     }
 

@@ -174,7 +174,7 @@ impl Rules<'_> {
 }
 
 /// Returns what version 1 of the rules installed, to recognize installs made with it.
-pub(crate) fn first_context(snapshot: &Snapshot, manifest: Option<&Manifest>) -> Vec<File> {
+pub(crate) fn v1_context(snapshot: &Snapshot, manifest: Option<&Manifest>) -> Vec<File> {
     let has_commands = manifest.is_some_and(|manifest| !manifest.commands.is_empty());
     let is_wanted = |file: &&File| {
         let first = file.path.parts().next().unwrap_or_default();

@@ -18,7 +18,7 @@ fn snapshot(files: &[(&str, &str)]) -> Snapshot {
     Snapshot::new("tree".into(), files.iter().map(file).collect()).unwrap()
 }
 
-fn taken(files: &[(&str, &str)], shape: Shape) -> (String, Vec<String>) {
+fn selected(files: &[(&str, &str)], shape: Shape) -> (String, Vec<String>) {
     let snapshot = snapshot(files);
     let (manifest, _) = crate::content::commands::manifest(&snapshot).unwrap();
     match context(&snapshot, manifest.as_ref(), shape) {
@@ -31,7 +31,7 @@ fn taken(files: &[(&str, &str)], shape: Shape) -> (String, Vec<String>) {
 }
 
 fn paths(files: &[(&str, &str)]) -> String {
-    taken(files, Shape::Repository).0
+    selected(files, Shape::Repository).0
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn a_folder_of_a_repository_is_installed_as_a_whole() {
         ("lib/side.py", ""),
         ("csk-skill.json", manifest),
     ];
-    let (paths, _) = taken(&files, Shape::Folder);
+    let (paths, _) = selected(&files, Shape::Folder);
     assert_eq!(paths, "SKILL.md forms.md reference/a.md scripts/fill.py");
     let single =
         r#"{"schema_version": 1, "commands": {"x": {"type": "script", "unix_path": "scripts/x"}}}"#;
     let files =
         [("SKILL.md", ""), ("scripts/x", ""), ("scripts/y", ""), ("csk-skill.json", single)];
-    assert_eq!(taken(&files, Shape::Folder).0, "SKILL.md scripts/y");
+    assert_eq!(selected(&files, Shape::Folder).0, "SKILL.md scripts/y");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn referenced_files_are_installed_and_missing_ones_cause_warnings() {
         ("lib/x", ""),
         ("csk-skill.json", manifest),
     ];
-    let (paths, warnings) = taken(&files, Shape::Repository);
+    let (paths, warnings) = selected(&files, Shape::Repository);
     assert_eq!(paths, "SKILL.md deep/b.md forms.md reference/a.md scripts/requirements.txt");
     assert_eq!(
         warnings,
@@ -180,7 +180,7 @@ fn a_link_to_a_folder_installs_its_files_with_or_without_a_slash() {
         ("docs/other.md", ""),
         ("src/main.rs", ""),
     ];
-    let (paths, warnings) = taken(&files, Shape::Repository);
+    let (paths, warnings) = selected(&files, Shape::Repository);
     assert_eq!(paths, "SKILL.md docs/api/h.md reference/a.md reference/deep/b.txt");
     assert_eq!(warnings, [""; 0]);
 }
@@ -224,7 +224,7 @@ fn a_link_to_an_uninstalled_file_causes_a_warning() {
             // A folder of a repository is installed as a whole, including its `build` folder.
             let warning =
                 if shape == Shape::Folder && text.contains("build") { "" } else { warning };
-            let (paths, warnings) = taken(&files, shape);
+            let (paths, warnings) = selected(&files, shape);
             assert_eq!(warnings.join("; "), warning, "{shape:?} {text}");
             let has_it = shape == Shape::Folder || text.contains("h.md");
             assert_eq!(paths.contains("docs/api/h.md"), has_it, "{shape:?} {text}: {paths}");
@@ -236,7 +236,7 @@ fn a_link_to_an_uninstalled_file_causes_a_warning() {
 fn a_long_text_is_scanned_completely() {
     let text = format!("{}\n[a](a.md) and b.md, not [c](c.md)", "word ".repeat(100_000));
     let (paths, warnings) =
-        taken(&[("SKILL.md", &text), ("a.md", ""), ("b.md", "")], Shape::Repository);
+        selected(&[("SKILL.md", &text), ("a.md", ""), ("b.md", "")], Shape::Repository);
     assert_eq!(paths, "SKILL.md a.md b.md");
     assert_eq!(warnings, ["links to missing files: `c.md` (SKILL.md)"]);
 }
@@ -248,7 +248,7 @@ fn a_path_relative_to_the_skill_is_found_from_any_file() {
         ("references/a.md", "[b](docs/b.md)"),
         ("docs/b.md", ""),
     ];
-    let (paths, warnings) = taken(&files, Shape::Repository);
+    let (paths, warnings) = selected(&files, Shape::Repository);
     assert_eq!((paths.as_str(), warnings.len()), ("SKILL.md docs/b.md references/a.md", 0));
 }
 
@@ -268,7 +268,7 @@ fn referenced_caches_and_builds_are_not_installed() {
         "x.egg-info/a.md",
     ] {
         let text = format!("[a]({path}) and `{path}`");
-        let (paths, warnings) = taken(&[("SKILL.md", &text), (path, "")], Shape::Repository);
+        let (paths, warnings) = selected(&[("SKILL.md", &text), (path, "")], Shape::Repository);
         assert_eq!(paths, "SKILL.md", "{path}");
         let warning = format!("referenced but not installed: `{path}` (SKILL.md)");
         assert_eq!(warnings, [warning], "{path}");
@@ -292,7 +292,7 @@ fn the_manifest_is_not_installed_even_if_referenced() {
         ("examples/csk-skill.json", ""),
     ];
     for shape in [Shape::Repository, Shape::Folder] {
-        let (paths, warnings) = taken(&files, shape);
+        let (paths, warnings) = selected(&files, shape);
         assert_eq!(paths, "SKILL.md examples/csk-skill.json", "{shape:?}");
         assert_eq!(warnings, [""; 0], "{shape:?}");
     }
@@ -310,7 +310,7 @@ fn the_target_of_a_symlink_is_installed() {
         ("docs/v1/x.md", ""),
         ("docs/v1/y.md", ""),
     ];
-    let (paths, warnings) = taken(&files, Shape::Repository);
+    let (paths, warnings) = selected(&files, Shape::Repository);
     assert_eq!(
         paths,
         "SKILL.md docs/api/h.md docs/latest.md docs/more.md docs/now.md docs/v1/x.md docs/v1/y.md docs/v2"
@@ -318,7 +318,7 @@ fn the_target_of_a_symlink_is_installed() {
     assert_eq!(warnings, [""; 0]);
     let files = [("SKILL.md", ""), ("CLAUDE.md", "-> README.md"), ("README.md", "")];
     let whole = (String::from("CLAUDE.md README.md SKILL.md"), Vec::new());
-    assert_eq!(taken(&files, Shape::Folder), whole);
+    assert_eq!(selected(&files, Shape::Folder), whole);
     let files = [("SKILL.md", ""), ("src/a.md", ""), ("references/b.md", "-> ../src/a.md")];
     assert_eq!(self::paths(&files), "SKILL.md references/b.md src/a.md");
 }
@@ -335,7 +335,7 @@ fn a_symlink_is_skipped_if_its_target_is_not_installed() {
         ("lib/a.py", ""),
         ("csk-skill.json", manifest),
     ];
-    let (paths, warnings) = taken(&files, Shape::Repository);
+    let (paths, warnings) = selected(&files, Shape::Repository);
     assert_eq!(paths, "SKILL.md");
     assert_eq!(
         warnings,

@@ -11,7 +11,7 @@ const MAX_SHOWN_BYTES: usize = 120;
 
 /// References that are not installed, each with the file that contains it.
 #[derive(Debug, Default)]
-pub(super) struct LeftOut {
+pub(super) struct Omissions {
     missing: BTreeSet<(String, String)>,
     outside: BTreeSet<(String, String)>,
     not_installed: BTreeSet<(String, String)>,
@@ -19,7 +19,7 @@ pub(super) struct LeftOut {
     unread: BTreeSet<String>,
 }
 
-impl LeftOut {
+impl Omissions {
     /// Records that `file` links to a path that does not exist in the skill.
     pub(super) fn missing(&mut self, file: &str, path: &str) {
         self.missing.insert((file.to_owned(), path.to_owned()));
@@ -83,13 +83,13 @@ mod tests {
 
     #[test]
     fn a_line_lists_a_few_and_counts_the_rest() {
-        let mut left_out = LeftOut::default();
-        assert!(LeftOut::default().into_warnings().is_empty());
+        let mut omissions = Omissions::default();
+        assert!(Omissions::default().into_warnings().is_empty());
         for number in 0..10 {
-            left_out.missing("SKILL.md", &format!("{number}.md"));
+            omissions.missing("SKILL.md", &format!("{number}.md"));
         }
-        left_out.outside("a.md", &format!("../{}", "x".repeat(500)));
-        let warnings = left_out.into_warnings();
+        omissions.outside("a.md", &format!("../{}", "x".repeat(500)));
+        let warnings = omissions.into_warnings();
         assert_eq!(warnings.len(), 2);
         assert!(warnings[0].starts_with("links to missing files: `0.md` (SKILL.md), `1.md`"));
         assert!(warnings[0].ends_with("`7.md` (SKILL.md) and 2 more"), "{}", warnings[0]);

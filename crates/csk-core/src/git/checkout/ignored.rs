@@ -27,12 +27,12 @@ pub struct Unignored {
     pub path: String,
     /// The rule responsible, if it is in a subfolder of the project. A rule in the project's own `.gitignore`, or above
     /// it, can be overridden by a later one.
-    pub rule: Option<OpeningRule>,
+    pub rule: Option<NegatedRule>,
 }
 
 /// A negated rule (`!pattern`) that keeps git from ignoring a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpeningRule {
+pub struct NegatedRule {
     /// The folder of the rule's file, relative to the project.
     pub folder: PathBuf,
     /// The rule with its file and line.
@@ -41,7 +41,7 @@ pub struct OpeningRule {
 
 /// Returns those of `paths`, relative to the project's folder in the work tree, that are not ignored.
 pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unignored>, GitError> {
-    let case = if tree.facts()?.ignores_case { Case::Fold } else { Case::Sensitive };
+    let case = if tree.settings()?.ignores_case { Case::Fold } else { Case::Sensitive };
     let mut rules = Search::default();
     for file in user_rules(&tree.git_dir)?.into_iter().chain([tree.common.join("info/exclude")]) {
         add(&mut rules, &file, None, Links::Followed)?;
@@ -49,7 +49,7 @@ pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unign
     let mut open = Vec::new();
     for path in paths {
         let path_inside = tree.inside.join(path);
-        if let Verdict::Open(rule) = verdict(tree, rules.clone(), &path_inside, case)? {
+        if let Verdict::NotIgnored(rule) = verdict(tree, rules.clone(), &path_inside, case)? {
             open.push(Unignored { path: path.clone(), rule });
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unign
 enum Verdict {
     Ignored,
     /// The rule that excludes it from being ignored, if any.
-    Open(Option<OpeningRule>),
+    NotIgnored(Option<NegatedRule>),
 }
 
 /// Walks down from the root: everything below an ignored folder is ignored, whatever rules it contains.
@@ -83,22 +83,22 @@ fn verdict(
         let found = rules.pattern_matching_relative_path(BStr::new(&text), Some(is_folder), case);
         match found {
             Some(found) if !found.pattern.is_negative() => return Ok(Verdict::Ignored),
-            Some(found) => rule = told(tree, &found),
+            Some(found) => rule = rule_in_subfolder(tree, &found),
             None => {}
         }
         if !is_last {
             add(&mut rules, &place.join(".gitignore"), Some(&tree.root), Links::Skipped)?;
         }
     }
-    Ok(Verdict::Open(rule))
+    Ok(Verdict::NotIgnored(rule))
 }
 
 /// Returns a rule from a file in a subfolder of the project.
-fn told(tree: &WorkTree, found: &Match<'_>) -> Option<OpeningRule> {
+fn rule_in_subfolder(tree: &WorkTree, found: &Match<'_>) -> Option<NegatedRule> {
     let file = found.source?.strip_prefix(tree.root.join(&tree.inside)).ok()?;
     let folder = file.parent().filter(|folder| *folder != Path::new(""))?.to_owned();
     let shown = format!("`{}` in {}:{}", found.pattern, file.display(), found.sequence_number);
-    (!file.starts_with(".git")).then_some(OpeningRule { folder, shown })
+    (!file.starts_with(".git")).then_some(NegatedRule { folder, shown })
 }
 
 fn add(rules: &mut Search, file: &Path, root: Option<&Path>, links: Links) -> Result<(), GitError> {

@@ -16,7 +16,7 @@ use crate::git::object::hex;
 /// The largest index that is read: about two million files.
 const MAX_INDEX: u64 = 256 << 20;
 /// The size of the stat data before an entry's id: times, device, inode, mode, owner and size.
-const STATS: usize = 40;
+const STAT_BYTES: usize = 40;
 
 /// Why an index cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +45,7 @@ pub(super) fn tracked(tree: &WorkTree, folder: &str) -> Result<Option<String>, G
         let name = folded_path(name.to_str_lossy().trim_end_matches('/')) + "/";
         name.starts_with(&below) || below.starts_with(&name)
     };
-    let found = first(&tree.git_dir, tree.facts()?.id_length, &brings)?;
+    let found = first_match(&tree.git_dir, tree.settings()?.id_length, &brings)?;
     Ok(found.map(|name| name.strip_prefix(&around).map_or(name.clone(), str::to_owned)))
 }
 
@@ -54,7 +54,7 @@ fn folded_path(path: &str) -> String {
 }
 
 /// Returns the first entry of an index for which `is_wanted` is true.
-fn first(
+fn first_match(
     git_dir: &Path,
     id_length: usize,
     is_wanted: &dyn Fn(&[u8]) -> bool,
@@ -96,11 +96,11 @@ fn first(
 
 struct Index<'a> {
     count: usize,
-    link: Option<Link<'a>>,
+    link: Option<SplitIndexLink<'a>>,
 }
 
 /// The reference from a split index to its shared part.
-struct Link<'a> {
+struct SplitIndexLink<'a> {
     id: &'a [u8],
     deleted: &'a [u8],
 }
@@ -111,7 +111,7 @@ fn parse<'a>(
     id_length: usize,
     take: &mut dyn FnMut(usize, &[u8]),
 ) -> Result<Index<'a>, IndexError> {
-    let mut rest = Bytes(bytes);
+    let mut rest = ByteReader(bytes);
     if rest.take(4)? != b"DIRC" {
         return Err(IndexError::Damaged);
     }
@@ -130,11 +130,14 @@ fn parse<'a>(
     while rest.0.len() > id_length {
         let signature = rest.take(4)?;
         let size = rest.number()? as usize;
-        let mut data = Bytes(rest.take(size)?);
+        let mut data = ByteReader(rest.take(size)?);
         match signature {
             b"link" => {
                 let id = data.take(id_length)?;
-                link = id.iter().any(|byte| *byte != 0).then_some(Link { id, deleted: data.0 });
+                link = id
+                    .iter()
+                    .any(|byte| *byte != 0)
+                    .then_some(SplitIndexLink { id, deleted: data.0 });
             }
             // A sparse folder stands for everything in it, so a name inside it is reported as the folder.
             b"sdir" => {}
@@ -150,13 +153,13 @@ fn parse<'a>(
 
 /// Reads one entry. `name` holds the previous entry's name on entry and this one's on return.
 fn entry(
-    rest: &mut Bytes<'_>,
+    rest: &mut ByteReader<'_>,
     version: u32,
     id_length: usize,
     name: &mut Vec<u8>,
 ) -> Result<(), IndexError> {
     let before = rest.0.len();
-    rest.take(STATS + id_length)?;
+    rest.take(STAT_BYTES + id_length)?;
     let flags = rest.short()?;
     if flags & 0x4000 != 0 {
         if version < 3 {
@@ -179,9 +182,9 @@ fn entry(
 }
 
 /// The unread rest of a file.
-struct Bytes<'a>(&'a [u8]);
+struct ByteReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], IndexError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(IndexError::Damaged)?;
         self.0 = rest;
@@ -225,7 +228,7 @@ impl<'a> Bytes<'a> {
 
 /// Decodes an EWAH bitmap and returns its first `count` bits.
 fn bits(bytes: &[u8], count: usize) -> Option<Vec<bool>> {
-    let mut rest = Bytes(bytes);
+    let mut rest = ByteReader(bytes);
     let _size = rest.number().ok()?;
     let words = rest.number().ok()? as usize;
     let mut words = rest
@@ -261,7 +264,7 @@ mod tests {
         bytes.extend(u32::try_from(names.len()).unwrap().to_be_bytes());
         for name in names {
             let start = bytes.len();
-            bytes.extend([0; STATS + 20]);
+            bytes.extend([0; STAT_BYTES + 20]);
             bytes.extend(u16::try_from(name.len()).unwrap().to_be_bytes());
             bytes.extend(name.bytes());
             let length = bytes.len() - start;

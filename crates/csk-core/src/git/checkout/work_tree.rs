@@ -29,12 +29,12 @@ pub(super) struct WorkTree {
     /// The folder with the configuration; differs from `git_dir` if several work trees share a repository.
     pub(super) common: PathBuf,
     /// Whether `.git` is a gitfile (`gitdir: <path>`).
-    is_led: bool,
+    is_gitfile: bool,
 }
 
 /// The only values taken from a repository's own configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct RepositorySettings {
     /// Whether ignore rules match case-insensitively.
     pub(super) ignores_case: bool,
     /// The length of an object id in bytes.
@@ -43,7 +43,7 @@ pub(super) struct Facts {
 
 impl WorkTree {
     /// Finds the work tree that contains `folder`. Bare repositories on the way are ignored.
-    pub(super) fn around(folder: &AbsPath) -> Result<Option<Self>, GitError> {
+    pub(super) fn containing(folder: &AbsPath) -> Result<Option<Self>, GitError> {
         let failed = |error: &dyn std::fmt::Display| {
             GitError::Failed(format!("cannot read {folder}: {error}"))
         };
@@ -56,30 +56,30 @@ impl WorkTree {
                 Err(error) if is_missing(&error) => continue,
                 Err(error) => return Err(failed(&error)),
             };
-            let is_led = !found.is_dir();
-            let git_dir = if is_led { led_to(root, &entry)? } else { entry };
-            let Some(common) = common_of(&git_dir)? else {
+            let is_gitfile = !found.is_dir();
+            let git_dir = if is_gitfile { read_gitfile(root, &entry)? } else { entry };
+            let Some(common) = common_dir(&git_dir)? else {
                 // Git skips a folder that is not a repository, but stops at a gitfile that points to none.
-                if is_led {
+                if is_gitfile {
                     return Ok(None);
                 }
                 continue;
             };
             let inside = real.strip_prefix(root).map_err(|error| failed(&error))?.to_owned();
-            return Ok(Some(Self { root: root.to_owned(), inside, git_dir, common, is_led }));
+            return Ok(Some(Self { root: root.to_owned(), inside, git_dir, common, is_gitfile }));
         }
         Ok(None)
     }
 
     /// Returns the checked-out branch.
     pub(super) fn branch(&self) -> Option<String> {
-        let head = head_of(&self.git_dir).ok().flatten()?;
+        let head = read_head(&self.git_dir).ok().flatten()?;
         let name = head.strip_prefix("ref:")?.trim().strip_prefix("refs/heads/")?.to_owned();
         // With reftables, HEAD is stored elsewhere and this file contains a placeholder.
         Some(name).filter(|name| !name.is_empty() && name != ".invalid")
     }
 
-    pub(super) fn facts(&self) -> Result<Facts, GitError> {
+    pub(super) fn settings(&self) -> Result<RepositorySettings, GitError> {
         let path = self.common.join("config");
         let failed = |what: &dyn std::fmt::Display| {
             GitError::Failed(format!("cannot read {}: {what}", path.display()))
@@ -99,7 +99,7 @@ impl WorkTree {
                 return Err(failed(&format!("unsupported object format `{format}`")));
             }
         };
-        Ok(Facts { ignores_case: ignores_case.unwrap_or(false), id_length })
+        Ok(RepositorySettings { ignores_case: ignores_case.unwrap_or(false), id_length })
     }
 
     /// Returns the local ignore file if csk may write it. A gitfile could point to any repository, so the repository
@@ -110,9 +110,13 @@ impl WorkTree {
         let is_link =
             |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
         // A `.git` folder shares nothing with another repository unless someone configured it to.
-        let is_shared = !self.is_led && self.common != self.git_dir;
-        let is_linked = is_shared || (!self.is_led && is_link(&self.root.join(".git")));
-        if is_linked || is_link(&info) || is_link(&file) || (self.is_led && !self.leads_back()?) {
+        let is_shared = !self.is_gitfile && self.common != self.git_dir;
+        let is_linked = is_shared || (!self.is_gitfile && is_link(&self.root.join(".git")));
+        if is_linked
+            || is_link(&info)
+            || is_link(&file)
+            || (self.is_gitfile && !self.links_back()?)
+        {
             return Ok(ExcludeFile::Elsewhere(file.display().to_string()));
         }
         AbsPath::new(file)
@@ -122,7 +126,7 @@ impl WorkTree {
 
     /// Returns true if the repository that the gitfile points to lists this work tree: `git worktree` records it in
     /// `gitdir`, a submodule in its configuration.
-    fn leads_back(&self) -> Result<bool, GitError> {
+    fn links_back(&self) -> Result<bool, GitError> {
         let is_here = |path: PathBuf, here: &Path| {
             fs::canonicalize(path).is_ok_and(|real| fs::canonicalize(here).is_ok_and(|h| h == real))
         };
@@ -143,7 +147,7 @@ impl WorkTree {
 }
 
 /// Reads a gitfile.
-fn led_to(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
+fn read_gitfile(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
     let bytes = read(entry, MAX_POINTER, Links::Followed)?.unwrap_or_default();
     let text = bytes.to_str_lossy();
     let place = text.strip_prefix("gitdir: ").map(|place| place.trim_end_matches(['\r', '\n']));
@@ -158,14 +162,14 @@ fn led_to(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
 
 /// Returns the folder that a repository shares with its other work trees, usually itself; `None` if `git_dir` is not a
 /// repository.
-pub(super) fn common_of(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
+pub(super) fn common_dir(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
     let common = match read(&git_dir.join("commondir"), MAX_POINTER, Links::Followed)? {
         Some(text) => git_dir.join(text.to_str_lossy().trim_end_matches(['\r', '\n'])),
         None => git_dir.to_owned(),
     };
     let is_one = is_folder(&common.join("objects"))
         && is_folder(&common.join("refs"))
-        && head_of(git_dir)?.is_some_and(|head| is_head(&head));
+        && read_head(git_dir)?.is_some_and(|head| is_head(&head));
     Ok(is_one.then_some(common))
 }
 
@@ -176,7 +180,7 @@ fn is_head(head: &str) -> bool {
 }
 
 /// Returns the contents of HEAD, which was a symlink in old versions of git.
-fn head_of(git_dir: &Path) -> Result<Option<String>, GitError> {
+fn read_head(git_dir: &Path) -> Result<Option<String>, GitError> {
     let path = git_dir.join("HEAD");
     if let Ok(target) = fs::read_link(&path) {
         return Ok(Some(format!("ref: {}", target.display())));

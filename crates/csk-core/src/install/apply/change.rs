@@ -10,10 +10,10 @@ use skill_fs::{AbsPath, Kind, Root, WalkLimits, digests, walk};
 
 use super::commands::put_command;
 use super::swaps::Swaps;
-use super::{Applied, Means};
-use crate::install::journal::{backup_place, is_pristine, is_untouched, remove_tree, stage};
+use super::{Applied, ApplyContext};
+use crate::install::fingerprint_cache::FolderRecord;
+use crate::install::journal::{free_backup_path, is_pristine, is_untouched, remove_tree, stage};
 use crate::install::plan::{Action, AdapterChange, CommandChange, SkillPlan};
-use crate::install::seen::Sight;
 use crate::install::write::{
     copy_context, create_parent, io_error, keep_copy, write_context, write_error,
 };
@@ -22,12 +22,12 @@ use crate::sys::make_link;
 use crate::{AdapterMode, Platform};
 
 /// One skill that is being changed.
-pub(super) struct Change<'a> {
+pub(super) struct SkillChange<'a> {
     target: &'a Target,
     plan: &'a SkillPlan,
     /// The marker to write, if the skill is installed.
     marker: Option<Marker>,
-    means: Means<'a>,
+    context: ApplyContext<'a>,
     /// Backup copies of the user's edits.
     copies: Vec<AbsPath>,
     /// The result so far.
@@ -39,7 +39,7 @@ pub(super) struct Change<'a> {
 struct Staged {
     /// Its text with its marker, and the record to remember.
     text: Option<AbsPath>,
-    sight: Option<Sight>,
+    record: Option<FolderRecord>,
     /// The agent entries, by folder.
     adapters: Vec<(String, StagedAdapter)>,
 }
@@ -47,31 +47,31 @@ struct Staged {
 /// A staged agent entry.
 enum StagedAdapter {
     Link(AbsPath),
-    Copy(AbsPath, Option<Sight>),
+    Copy(AbsPath, Option<FolderRecord>),
 }
 
 impl StagedAdapter {
     /// Returns the record to remember.
-    fn sight(&self) -> Option<Sight> {
+    fn record(&self) -> Option<FolderRecord> {
         match self {
             Self::Link(_) => None,
-            Self::Copy(_, sight) => sight.clone(),
+            Self::Copy(_, record) => record.clone(),
         }
     }
 }
 
 /// Changes the skills of one group. If one of them cannot be changed, all stay as they were.
-pub(super) fn perform(mut unit: Vec<Change<'_>>) -> Vec<Applied> {
+pub(super) fn perform(mut group: Vec<SkillChange<'_>>) -> Vec<Applied> {
     let mut swaps = Swaps::default();
     let mut staged = Vec::new();
     let mut failure = None;
-    for work in &mut unit {
+    for work in &mut group {
         match work.stage_all() {
             Ok(one) => staged.push(one),
             Err(error) => failure = failure.or(Some((work.plan.name.clone(), error))),
         }
     }
-    for (work, staged) in unit.iter_mut().zip(&staged) {
+    for (work, staged) in group.iter_mut().zip(&staged) {
         if failure.is_none() {
             let swapped = work.swap(staged, &mut swaps);
             failure = swapped.err().map(|error| (work.plan.name.clone(), error));
@@ -79,43 +79,43 @@ pub(super) fn perform(mut unit: Vec<Change<'_>>) -> Vec<Applied> {
     }
     match failure {
         None => {
-            for (work, staged) in unit.iter_mut().zip(&staged) {
+            for (work, staged) in group.iter_mut().zip(&staged) {
                 // What cannot be backed up stays in the stage, and the next run reports it.
                 work.done.error = work.keep_late_edits(staged).err();
             }
         }
         Some((name, error)) => {
             let left = swaps.undo();
-            for work in &mut unit {
+            for work in &mut group {
                 let is_it = work.plan.name == name;
-                work.take_back(if is_it { error.clone() } else { tied_to(&name) }, &left);
+                work.record_failure(if is_it { error.clone() } else { failed_with(&name) }, &left);
             }
         }
     }
-    unit.into_iter().map(|work| work.done).collect()
+    group.into_iter().map(|work| work.done).collect()
 }
 
 /// Returns why a skill stays as it was because another one failed.
-fn tied_to(name: &Identifier) -> SkillError {
+fn failed_with(name: &Identifier) -> SkillError {
     SkillError::Write(format!("it exchanges a command with `{name}`, which could not be updated"))
 }
 
-impl<'a> Change<'a> {
+impl<'a> SkillChange<'a> {
     pub(super) fn new(
         target: &'a Target,
         plan: &'a SkillPlan,
         marker: Option<Marker>,
-        means: Means<'a>,
+        context: ApplyContext<'a>,
     ) -> Self {
         let done =
             Applied { name: plan.name.clone(), backups: Vec::new(), error: None, seen: Vec::new() };
-        Self { target, plan, marker, means, copies: Vec::new(), done }
+        Self { target, plan, marker, context, copies: Vec::new(), done }
     }
 }
 
-impl Change<'_> {
+impl SkillChange<'_> {
     /// Records that everything was restored except what `left` lists.
-    fn take_back(&mut self, error: SkillError, left: &[String]) {
+    fn record_failure(&mut self, error: SkillError, left: &[String]) {
         self.done.error = Some(match left {
             [] => error,
             left => SkillError::Write(format!("{error}; {}", left.join("; "))),
@@ -142,7 +142,7 @@ impl Change<'_> {
                 return Err(SkillError::Write(format!("no marker was created for {name}")));
             };
             let text = self.staged("new", SKILLS);
-            staged.sight = write_context(&text, &install.content, marker)?;
+            staged.record = write_context(&text, &install.content, marker)?;
             create_parent(&self.place(SKILLS))?;
             staged.text = Some(text);
         }
@@ -177,8 +177,8 @@ impl Change<'_> {
             }
         }
         let installed = self.place(SKILLS);
-        let sight = copy_context(text.unwrap_or(&installed), &staged)?;
-        Ok(StagedAdapter::Copy(staged, sight))
+        let record = copy_context(text.unwrap_or(&installed), &staged)?;
+        Ok(StagedAdapter::Copy(staged, record))
     }
 
     /// Moves what was staged into place: agent entries and commands first, the text last. Until then the skill is the
@@ -189,7 +189,7 @@ impl Change<'_> {
             self.keep_edits(swaps)?;
         }
         for adapter in self.plan.adapters().iter().filter(|adapter| !adapter.present) {
-            self.put_aside(&adapter.folder, swaps)?;
+            self.move_away(&adapter.folder, swaps)?;
         }
         for (folder, entry) in &staged.adapters {
             self.put_adapter(folder, entry, swaps)?;
@@ -198,10 +198,10 @@ impl Change<'_> {
             self.put_command(change, swaps)?;
         }
         if plan.removes_text() {
-            self.put_aside(SKILLS, swaps)?;
+            self.move_away(SKILLS, swaps)?;
         } else if let Some(text) = &staged.text {
             swaps.put_folder(text.clone(), self.place(SKILLS), None)?;
-            self.saw(SKILLS, staged.sight.clone());
+            self.saw(SKILLS, staged.record.clone());
         }
         Ok(())
     }
@@ -242,16 +242,16 @@ impl Change<'_> {
             let is_ours = is_pristine(self.target, folder, &self.plan.name);
             let (StagedAdapter::Link(staged) | StagedAdapter::Copy(staged, _)) = entry;
             if is_ours && swaps.exchange(staged, &place)? {
-                self.saw(folder, entry.sight());
+                self.saw(folder, entry.record());
                 return Ok(());
             }
-            self.put_aside(folder, swaps)?;
+            self.move_away(folder, swaps)?;
         }
         match entry {
             StagedAdapter::Link(staged) => swaps.put_link(staged.clone(), place),
-            StagedAdapter::Copy(staged, sight) => {
+            StagedAdapter::Copy(staged, record) => {
                 swaps.put_folder(staged.clone(), place, Some(self.place(SKILLS)))?;
-                self.saw(folder, sight.clone());
+                self.saw(folder, record.clone());
                 Ok(())
             }
         }
@@ -269,9 +269,9 @@ impl Change<'_> {
     /// different file systems.
     fn command_places(&self, change: &CommandChange) -> Vec<(AbsPath, AbsPath)> {
         let command = &change.command;
-        let name = Platform::HERE.shim_name(command);
+        let name = Platform::CURRENT.shim_name(command);
         let own = self
-            .means
+            .context
             .commands
             .map(|folder| (folder.join(&name), folder.join(format!(".new-{name}"))));
         let project = (
@@ -286,13 +286,13 @@ impl Change<'_> {
     fn keep_edits(&mut self, swaps: &mut Swaps) -> Result<(), SkillError> {
         let place = self.place(SKILLS);
         if !is_real_folder(&place) {
-            return self.put_aside(SKILLS, swaps);
+            return self.move_away(SKILLS, swaps);
         }
         let kept = self.backup(SKILLS)?;
         if keep_copy(&place, &kept).is_err() {
             // A partial copy is useless. What cannot be copied, such as a FIFO, can be moved.
             let _ = remove_tree(&kept);
-            return self.put_aside(SKILLS, swaps);
+            return self.move_away(SKILLS, swaps);
         }
         self.done.backups.push(kept.to_string());
         self.copies.push(kept);
@@ -300,7 +300,7 @@ impl Change<'_> {
     }
 
     /// Moves one of csk's entries away, atomically. If it is not exactly what csk created, it is kept as a backup.
-    fn put_aside(&mut self, folder: &str, swaps: &mut Swaps) -> Result<(), SkillError> {
+    fn move_away(&mut self, folder: &str, swaps: &mut Swaps) -> Result<(), SkillError> {
         let place = self.place(folder);
         if fs::symlink_metadata(place.as_path()).is_err() {
             return Ok(());
@@ -313,7 +313,7 @@ impl Change<'_> {
             kept
         };
         self.saw(folder, None);
-        swaps.put_aside(place, to)
+        swaps.move_away(place, to)
     }
 
     /// Returns the path of the entry in `folder`.
@@ -333,7 +333,7 @@ impl Change<'_> {
 
     /// Returns a free backup path for the entry in `folder`.
     fn backup(&self, folder: &str) -> Result<AbsPath, SkillError> {
-        let stamp: String = self.means.now.chars().filter(char::is_ascii_alphanumeric).collect();
+        let stamp: String = self.context.now.chars().filter(char::is_ascii_alphanumeric).collect();
         let name = &self.plan.name;
         let name = match folder {
             SKILLS => format!("{name}-{stamp}"),
@@ -342,11 +342,11 @@ impl Change<'_> {
                 format!("{name}@{folder}-{stamp}")
             }
         };
-        backup_place(self.target, &name).map_err(|error| write_error(&error))
+        free_backup_path(self.target, &name).map_err(|error| write_error(&error))
     }
 
-    fn saw(&mut self, folder: &str, sight: Option<Sight>) {
-        self.done.seen.push((format!("{folder}/{}", self.plan.name), sight));
+    fn saw(&mut self, folder: &str, record: Option<FolderRecord>) {
+        self.done.seen.push((format!("{folder}/{}", self.plan.name), record));
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn put_command(
     if found.as_ref() == Some(to) {
         return Ok(());
     }
-    if let Some(text) = Platform::HERE.shim_text(to) {
+    if let Some(text) = Platform::CURRENT.shim_text(to) {
         return swaps.put_file(&text, place);
     }
     let _ = fs::remove_file(staged.as_path());
@@ -41,7 +41,7 @@ pub(super) fn put_command(
 
 /// Removes commands that belong to no skill and updates the ledger of commands in memory. `done` lists the skills that
 /// were changed.
-pub(super) fn settle_commands(
+pub(super) fn update_command_ledger(
     target: &Target,
     plan: &Plan,
     observed: &mut Observed,

@@ -65,7 +65,7 @@ pub(super) fn markers(
 }
 
 /// Drops the receipts of skills that are no longer installed.
-pub(super) fn settle_receipts(
+pub(super) fn prune_receipts(
     observed: &mut Observed,
     markers: &BTreeMap<Identifier, Marker>,
     failed: &BTreeSet<Identifier>,

@@ -17,11 +17,11 @@ use crate::sys::make_link;
 
 /// The changes made so far, in order.
 #[derive(Debug, Default)]
-pub(super) struct Swaps(Vec<Change>);
+pub(super) struct Swaps(Vec<Swap>);
 
 /// One change, with what is needed to undo it.
 #[derive(Debug)]
-enum Change {
+enum Swap {
     /// A link or a file was created.
     Made { place: AbsPath },
     /// A folder was created.
@@ -44,9 +44,9 @@ enum Change {
 
 impl Swaps {
     /// Moves an entry away.
-    pub(super) fn put_aside(&mut self, place: AbsPath, to: AbsPath) -> Result<(), SkillError> {
+    pub(super) fn move_away(&mut self, place: AbsPath, to: AbsPath) -> Result<(), SkillError> {
         fs::rename(place.as_path(), to.as_path()).map_err(|error| io_error(&place, &error))?;
-        self.0.push(Change::Moved { from: place, to });
+        self.0.push(Swap::Moved { from: place, to });
         Ok(())
     }
 
@@ -55,8 +55,8 @@ impl Swaps {
         let old = link_text(&place).map_err(|error| io_error(&place, &error))?;
         fs::rename(staged.as_path(), place.as_path()).map_err(|error| io_error(&place, &error))?;
         self.0.push(match old {
-            Some(text) => Change::Relinked { staged, place, text },
-            None => Change::Made { place },
+            Some(text) => Swap::Relinked { staged, place, text },
+            None => Swap::Made { place },
         });
         Ok(())
     }
@@ -66,7 +66,7 @@ impl Swaps {
         let old = link_text(&place).map_err(|error| io_error(&place, &error))?;
         let Some(text) = old else { return Ok(()) };
         fs::remove_file(place.as_path()).map_err(|error| io_error(&place, &error))?;
-        self.0.push(Change::Unlinked { place, text });
+        self.0.push(Swap::Unlinked { place, text });
         Ok(())
     }
 
@@ -79,8 +79,8 @@ impl Swaps {
         };
         write_file(&place, text.as_bytes()).map_err(|error| write_error(&error))?;
         self.0.push(match old {
-            Some(bytes) => Change::Rewritten { place, bytes },
-            None => Change::Made { place },
+            Some(bytes) => Swap::Rewritten { place, bytes },
+            None => Swap::Made { place },
         });
         Ok(())
     }
@@ -95,10 +95,10 @@ impl Swaps {
     ) -> Result<(), SkillError> {
         let replaced = replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
         match (replaced, source) {
-            (Replaced::Created, _) => self.0.push(Change::Put { staged, place }),
-            (Replaced::Exchanged, _) => self.0.push(Change::Exchanged { staged, place }),
+            (Replaced::Created, _) => self.0.push(Swap::Put { staged, place }),
+            (Replaced::Exchanged, _) => self.0.push(Swap::Exchanged { staged, place }),
             (Replaced::FileByFile, Some(from)) => {
-                self.0.push(Change::Copied { from, staged, place });
+                self.0.push(Swap::Copied { from, staged, place });
             }
             (Replaced::FileByFile, None) => {}
         }
@@ -114,20 +114,20 @@ impl Swaps {
         let done = exchange(staged, place).map_err(|error| write_error(&error))?;
         if done {
             let (staged, place) = (staged.clone(), place.clone());
-            self.0.push(Change::Switched { staged, place });
+            self.0.push(Swap::Switched { staged, place });
         }
         Ok(done)
     }
 
     /// Undoes all changes in reverse order. Returns an error message for each that failed.
     pub(super) fn undo(self) -> Vec<String> {
-        let undone = self.0.into_iter().rev().map(Change::undo);
+        let undone = self.0.into_iter().rev().map(Swap::undo);
         let failed = undone.filter_map(Result::err);
         failed.map(|(place, why)| format!("cannot restore {place}: {why}")).collect()
     }
 }
 
-impl Change {
+impl Swap {
     fn undo(self) -> Result<(), (AbsPath, String)> {
         let io = |place: AbsPath| move |error: io::Error| (place, error.to_string());
         let files = |place: AbsPath| move |error: FsError| (place, error.to_string());

@@ -17,7 +17,7 @@ pub struct AdapterChange {
 }
 
 impl AdapterChange {
-    pub(super) fn make(folder: &str) -> Self {
+    pub(super) fn create(folder: &str) -> Self {
         Self { folder: folder.to_owned(), present: true }
     }
 
@@ -27,24 +27,24 @@ impl AdapterChange {
 }
 
 /// What determines the agent entries of one skill.
-pub(super) struct Entries<'a> {
+pub(super) struct AgentEntries<'a> {
     /// The skill.
     pub(super) name: &'a Identifier,
     /// The digests of the installed files.
     pub(super) content: Option<&'a Digests>,
     /// Whether csk has no receipt for the installed files.
-    pub(super) is_unknown: bool,
+    pub(super) lacks_receipt: bool,
     /// Whether the installed files stay.
     pub(super) stays: bool,
 }
 
 enum EntryState {
-    Right,
-    Wrong,
-    Absent,
+    Correct,
+    Incorrect,
+    Missing,
 }
 
-impl Entries<'_> {
+impl AgentEntries<'_> {
     /// Returns the changes: wanted entries must exist and be correct, all others are removed. Fails if a file of the
     /// user's is in the way.
     pub(super) fn changes(
@@ -62,14 +62,14 @@ impl Entries<'_> {
             }
             match self.state(target, folder, adapter) {
                 // A skill that csk takes over is taken over with its entries.
-                EntryState::Right if is_ours && self.is_unknown => {
-                    changes.push(AdapterChange::make(folder));
+                EntryState::Correct if is_ours && self.lacks_receipt => {
+                    changes.push(AdapterChange::create(folder));
                 }
                 // An identical link that the user created stays the user's.
-                EntryState::Right => {}
-                EntryState::Absent => changes.push(AdapterChange::make(folder)),
-                EntryState::Wrong if is_ours => changes.push(AdapterChange::make(folder)),
-                EntryState::Wrong => {
+                EntryState::Correct => {}
+                EntryState::Missing => changes.push(AdapterChange::create(folder)),
+                EntryState::Incorrect if is_ours => changes.push(AdapterChange::create(folder)),
+                EntryState::Incorrect => {
                     let path = target.folder(folder).join(self.name.as_str()).to_string();
                     return Err(SkillError::Foreign { path });
                 }
@@ -86,7 +86,7 @@ impl Entries<'_> {
         }
         match adapter.entries.get(self.name) {
             Some(AdapterState::Link(_)) => {
-                self.is_unknown && self.leads_to(target, folder, adapter)
+                self.lacks_receipt && self.links_to(target, folder, adapter)
             }
             Some(AdapterState::Folder(digest)) => self.content == Some(digest),
             Some(AdapterState::Missing | AdapterState::Other) | None => false,
@@ -94,7 +94,7 @@ impl Entries<'_> {
     }
 
     /// Returns true if an agent's entry is a link to the installed skill.
-    pub(super) fn leads_to(
+    pub(super) fn links_to(
         &self,
         target: &Target,
         folder: &str,
@@ -108,9 +108,9 @@ impl Entries<'_> {
     fn state(&self, target: &Target, folder: &str, adapter: &ObservedAdapter) -> EntryState {
         let links = target.adapter_mode.links();
         match adapter.entries.get(self.name) {
-            None | Some(AdapterState::Missing) => EntryState::Absent,
+            None | Some(AdapterState::Missing) => EntryState::Missing,
             Some(AdapterState::Link(to)) if links && *to == target.link_text(folder, self.name) => {
-                EntryState::Right
+                EntryState::Correct
             }
             // A copy is correct if it matches the files that stay; in auto mode it is as good as a link.
             Some(AdapterState::Folder(digest))
@@ -118,10 +118,10 @@ impl Entries<'_> {
                     && self.stays
                     && self.content == Some(digest) =>
             {
-                EntryState::Right
+                EntryState::Correct
             }
             Some(AdapterState::Link(_) | AdapterState::Folder(_) | AdapterState::Other) => {
-                EntryState::Wrong
+                EntryState::Incorrect
             }
         }
     }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use skill::{Identifier, Marker, RelPath, folded_name};
 
-use super::{Action, Label, SkillPlan, World};
+use super::{Action, Label, PlanInput, SkillPlan};
 use crate::install::store::StoreLayout;
 use crate::install::{AdapterState, BIN, ContextState, Observed, SkillError};
 
@@ -43,7 +43,7 @@ impl fmt::Display for Collision {
 
 /// The planned commands of a project.
 #[derive(Debug, Default)]
-pub(super) struct Commands {
+pub(super) struct CommandPlan {
     /// Every command after the install, with its skill and its link target.
     pub(super) all: BTreeMap<Identifier, (Identifier, String)>,
     /// Commands to remove that belong to no skill.
@@ -54,31 +54,31 @@ pub(super) struct Commands {
 
 /// Adds the command changes to each skill, and refuses skills that cannot get their commands.
 pub(super) fn plan_commands(
-    world: &World<'_>,
+    input: &PlanInput<'_>,
     skills: &mut [SkillPlan],
     removals: &mut [SkillPlan],
-) -> Commands {
-    let observed = world.facts.observed;
+) -> CommandPlan {
+    let observed = input.facts.observed;
     for skill in &mut *skills {
-        let mut brought = Exports::of(skill, observed).commands.into_keys();
-        if let Some(command) = brought.find(|command| is_foreign(observed, command, world.store)) {
-            let path = world.facts.target.folder(BIN).join(command.as_str()).to_string();
+        let mut provided = Exports::of(skill, observed).commands.into_keys();
+        if let Some(command) = provided.find(|command| is_foreign(observed, command, input.store)) {
+            let path = input.facts.target.folder(BIN).join(command.as_str()).to_string();
             skill.refuse(SkillError::Foreign { path });
         }
     }
-    while refuse_taken(skills, observed) {}
+    while refuse_conflicting(skills, observed) {}
     let collisions = collisions(skills, observed);
     if !collisions.is_empty() {
         collisions.iter().for_each(|collision| refuse_all(skills, collision));
-        return Commands { collisions, ..Commands::default() };
+        return CommandPlan { collisions, ..CommandPlan::default() };
     }
     let owners = owners(observed);
-    let mut commands = Commands::default();
-    let mut changes = add_commands(world, &owners, skills, &mut commands);
-    let lost = lost_commands(observed, world.store);
+    let mut commands = CommandPlan::default();
+    let mut changes = add_commands(input, &owners, skills, &mut commands);
+    let lost = lost_commands(observed, input.store);
     let known: BTreeSet<&Identifier> = observed.bin.ledger.entries.iter().chain(&lost).collect();
     for command in known.iter().filter(|command| !commands.all.contains_key(**command)) {
-        let old = link_of(observed, command).filter(|to| world.store.holds(to));
+        let old = link_of(observed, command).filter(|to| input.store.holds(to));
         let change = CommandChange { command: (*command).clone(), target: None, old };
         match owners.get(command) {
             Some(owner) => changes.entry((*owner).clone()).or_default().push(change),
@@ -107,21 +107,21 @@ pub(super) fn plan_commands(
 
 /// Adds every command after the install. Returns the commands that other skills give up, by skill.
 fn add_commands(
-    world: &World<'_>,
+    input: &PlanInput<'_>,
     owners: &BTreeMap<&Identifier, &Identifier>,
     skills: &mut [SkillPlan],
-    commands: &mut Commands,
+    commands: &mut CommandPlan,
 ) -> BTreeMap<Identifier, Vec<CommandChange>> {
-    let observed = world.facts.observed;
+    let observed = input.facts.observed;
     let mut given_up: BTreeMap<Identifier, Vec<CommandChange>> = BTreeMap::new();
     for skill in skills {
         let exports = Exports::of(skill, observed);
         for (command, path) in exports.commands {
             // A file of the user's is never touched; the skill was refused because of it.
-            if is_foreign(observed, &command, world.store) {
+            if is_foreign(observed, &command, input.store) {
                 continue;
             }
-            let link = world.store.place(&skill.name, &exports.id).join(path.as_str()).to_string();
+            let link = input.store.path(&skill.name, &exports.id).join(path.as_str()).to_string();
             commands.all.insert(command.clone(), (skill.name.clone(), link.clone()));
             let found = link_of(observed, &command);
             if observed.bin.ledger.entries.contains(&command) && found.as_ref() == Some(&link) {
@@ -147,9 +147,9 @@ fn add_commands(
 }
 
 /// Refuses all skills that provide the same command.
-fn refuse_all(skills: &mut [SkillPlan], Collision(brought): &Collision) {
-    for (command, name) in brought {
-        let other = brought.iter().map(|(_, skill)| skill).find(|skill| *skill != name);
+fn refuse_all(skills: &mut [SkillPlan], Collision(provided): &Collision) {
+    for (command, name) in provided {
+        let other = provided.iter().map(|(_, skill)| skill).find(|skill| *skill != name);
         let skill = skills.iter_mut().find(|skill| skill.name == *name);
         if let Some((skill, with)) = skill.filter(|skill| skill.error().is_none()).zip(other) {
             skill.refuse(SkillError::Collision { command: command.clone(), with: with.clone() });
@@ -163,7 +163,7 @@ fn lost_commands(observed: &Observed, store: &StoreLayout) -> BTreeSet<Identifie
     let is_lost = |command: &Identifier| {
         let link = link_of(observed, command)?;
         match observed.contexts.get(&store.skill_of(&link)?)? {
-            ContextState::Installed { marker, .. } => brings(marker, command).then_some(()),
+            ContextState::Installed { marker, .. } => provides(marker, command).then_some(()),
             ContextState::Missing
             | ContextState::Foreign
             | ContextState::Newer(_)
@@ -175,7 +175,7 @@ fn lost_commands(observed: &Observed, store: &StoreLayout) -> BTreeSet<Identifie
 
 /// Refuses skills that would take over a command from a skill that cannot change. Returns true if it refused any, since
 /// those cannot change either.
-fn refuse_taken(skills: &mut [SkillPlan], observed: &Observed) -> bool {
+fn refuse_conflicting(skills: &mut [SkillPlan], observed: &Observed) -> bool {
     let stays = skills.iter().filter(|skill| skill.error().is_some());
     let kept: BTreeMap<Identifier, Identifier> = stays
         .flat_map(|skill| {
@@ -217,7 +217,7 @@ fn owners(observed: &Observed) -> BTreeMap<&Identifier, &Identifier> {
             owners.entry(command).or_insert(name);
         }
         let others = marker.commands.iter().filter_map(|command| named.get(command.as_str()));
-        for command in others.filter(|command| brings(marker, command)) {
+        for command in others.filter(|command| provides(marker, command)) {
             owners.entry(command).or_insert(name);
         }
     }
@@ -226,7 +226,7 @@ fn owners(observed: &Observed) -> BTreeMap<&Identifier, &Identifier> {
 
 /// Returns true if an installed skill provides a command. Another csk's marker does not tell script commands from
 /// system commands.
-fn brings(marker: &Marker, command: &Identifier) -> bool {
+fn provides(marker: &Marker, command: &Identifier) -> bool {
     marker.command_paths.contains_key(command)
         || (marker.skill_schema_version.is_none()
             && marker.commands.iter().any(|name| name == command.as_str()))

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use skill::Identifier;
 
-use super::adapters::{AdapterChange, Entries};
-use super::standing::is_edited;
+use super::adapters::{AdapterChange, AgentEntries};
+use super::assessment::is_edited;
 use super::{Action, Facts, Installed, Label, Remove, SkillPlan};
 use crate::install::{ContextState, SkillError};
 
@@ -53,12 +53,12 @@ fn removal(name: &Identifier, facts: &Facts<'_>) -> SkillPlan {
     // If the ledger was lost, the skill's marker shows who owns the folder.
     let text =
         observed.ledger.entries.contains(name) || matches!(state, ContextState::Installed { .. });
-    let entries = Entries { name, content, is_unknown: false, stays: false };
+    let entries = AgentEntries { name, content, lacks_receipt: false, stays: false };
     let mut adapters = Vec::new();
     for (folder, adapter) in &observed.adapters {
         if entries.is_ours(target, folder, adapter) {
             adapters.push(AdapterChange::remove(folder));
-        } else if text && entries.leads_to(target, folder, adapter) {
+        } else if text && entries.links_to(target, folder, adapter) {
             let what = "csk has no record of creating it; remove it if you do not need it";
             plan.warnings.push(format!("keeping the link {folder}/{name}: {what}"));
         }

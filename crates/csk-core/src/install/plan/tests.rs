@@ -11,18 +11,18 @@ use expect_test::{Expect, expect};
 use skill::{Digest, Identifier, Marker, RefKind, RelPath};
 use skill_fs::{AbsPath, Digests};
 
-use super::{Action, Content, Contents, Facts, Plan, SkillPlan, World, plan};
+use super::{Action, Facts, Plan, PlanInput, SkillContent, SkillContents, SkillPlan, plan};
 use crate::content::context::CONTEXT_RULES;
 use crate::install::gate::{Gated, gate_project};
 use crate::install::observe::ObservedAdapter;
+use crate::install::project_checks::{CommandConflicts, UnignoredEntries};
 use crate::install::store::StoreLayout;
-use crate::install::surroundings::{OpenEntries, Surroundings};
 use crate::install::{
-    AdapterState, ContextState, Ignore, LockUse, Observed, Prepared, Receipts, Resolution, Rules,
-    RuntimeState, Seen, SkillError, Tags, Target,
+    AdapterState, CommandFilesState, ContextState, FingerprintCache, IgnorePolicy, LockfileMode,
+    Observed, Prepared, Receipts, Resolution, ResolveRules, SkillError, TagPolicy, Target,
 };
 use crate::{
-    AdapterMode, Agent, CommandOrder, Commit, Declaration, Ledger, Reference, Runtime, Scope,
+    AdapterMode, Agent, CommandFiles, CommandOrder, Commit, Declaration, Ledger, Reference, Scope,
 };
 
 /// The folder of the only agent.
@@ -43,18 +43,18 @@ fn commit(version: &str) -> Commit {
 }
 
 /// One skill in a fixture line.
-struct Word<'a> {
+struct SkillSpec<'a> {
     name: Identifier,
     version: &'a str,
     commands: Vec<Identifier>,
     special: &'a str,
 }
 
-impl<'a> Word<'a> {
-    fn read(word: &'a str) -> Self {
-        let (word, special) = word.split_once(':').unwrap_or((word, ""));
-        let mut parts = word.split('+');
-        let (skill, version) = parts.next().unwrap().split_once('@').unwrap_or((word, "1"));
+impl<'a> SkillSpec<'a> {
+    fn read(spec: &'a str) -> Self {
+        let (spec, special) = spec.split_once(':').unwrap_or((spec, ""));
+        let mut parts = spec.split('+');
+        let (skill, version) = parts.next().unwrap().split_once('@').unwrap_or((spec, "1"));
         Self { name: name(skill), version, commands: parts.map(name).collect(), special }
     }
 
@@ -81,7 +81,7 @@ impl<'a> Word<'a> {
             warnings: Vec::new(),
             name_warning: None,
             manifest: None,
-            runtime: (!commands.is_empty()).then(|| Runtime { files: Vec::new(), commands }),
+            runtime: (!commands.is_empty()).then(|| CommandFiles { files: Vec::new(), commands }),
             audit: None,
             is_rendered: false,
             list: None,
@@ -96,10 +96,10 @@ struct Fixture {
     target: Target,
     resolution: Resolution,
     observed: Observed,
-    contents: BTreeMap<Identifier, Result<Content, SkillError>>,
+    contents: BTreeMap<Identifier, Result<SkillContent, SkillError>>,
     revoked: BTreeMap<Identifier, String>,
     store: StoreLayout,
-    tags: Tags,
+    tags: TagPolicy,
 }
 
 impl Fixture {
@@ -127,7 +127,7 @@ impl Fixture {
             bin: ObservedAdapter::default(),
             env: Vec::new(),
             receipts: Receipts::default(),
-            seen: Seen::default(),
+            seen: FingerprintCache::default(),
         };
         let mut fixture = Self {
             target,
@@ -136,7 +136,7 @@ impl Fixture {
             contents: BTreeMap::new(),
             revoked: BTreeMap::new(),
             store: StoreLayout::new(&AbsPath::new("/home/.csk").unwrap()),
-            tags: Tags::MayMove,
+            tags: TagPolicy::Warn,
         };
         fixture.want(want);
         fixture
@@ -144,34 +144,37 @@ impl Fixture {
 
     /// Declares skills: `:uncloned`, `:fails` (its content cannot be prepared), `:blocked` (by an audit), `:revoked`,
     /// `:tag`.
-    fn want(&mut self, words: &str) {
-        let words: Vec<Word<'_>> = words.split_whitespace().map(Word::read).collect();
-        for word in &words {
-            let kind = if word.special == "tag" { RefKind::Tag } else { RefKind::Branch };
+    fn want(&mut self, specs: &str) {
+        let specs: Vec<SkillSpec<'_>> = specs.split_whitespace().map(SkillSpec::read).collect();
+        for spec in &specs {
+            let kind = if spec.special == "tag" { RefKind::Tag } else { RefKind::Branch };
             self.target.skills.push(Declaration {
-                name: word.name.clone(),
-                source: word.name.clone(),
+                name: spec.name.clone(),
+                source: spec.name.clone(),
                 git: None,
                 path: None,
                 reference: Reference { kind, name: "main".to_owned() },
             });
-            let content = match word.special {
+            let content = match spec.special {
                 "fails" => Err(SkillError::Write("it cannot be read".to_owned())),
                 "blocked" => {
                     let (reason, hint) = ("BLOCK".to_owned(), "do not".to_owned());
                     Err(SkillError::Audit { reason, hint })
                 }
-                _ => Ok(Content { new: Gated::untested(Arc::new(word.prepared())), before: None }),
+                _ => Ok(SkillContent {
+                    new: Gated::unchecked(Arc::new(spec.prepared())),
+                    previous: None,
+                }),
             };
-            self.contents.insert(word.name.clone(), content);
-            if word.special == "revoked" {
-                self.revoked.insert(word.name.clone(), "it is stolen".to_owned());
+            self.contents.insert(spec.name.clone(), content);
+            if spec.special == "revoked" {
+                self.revoked.insert(spec.name.clone(), "it is stolen".to_owned());
             }
         }
-        let commits = self.target.skills.iter().zip(&words).map(|(skill, word)| {
-            let commit = match word.special {
+        let commits = self.target.skills.iter().zip(&specs).map(|(skill, spec)| {
+            let commit = match spec.special {
                 "uncloned" => Err(SkillError::NotCloned { url: "https://example.com".to_owned() }),
-                _ => Ok(commit(word.version)),
+                _ => Ok(commit(spec.version)),
             };
             (skill, commit)
         });
@@ -180,35 +183,35 @@ impl Fixture {
 
     /// Installs skills: `:edited`, `:unknown` (no receipt), `:foreign`, `:newer`, `:broken`, `:unlinked` (no agent
     /// entry), `:taken` (the user's own folder in its place), `:tampered` (command files).
-    fn have(&mut self, words: &str) {
-        for word in words.split_whitespace().map(Word::read) {
-            let state = match word.special {
+    fn have(&mut self, specs: &str) {
+        for spec in specs.split_whitespace().map(SkillSpec::read) {
+            let state = match spec.special {
                 "foreign" => ContextState::Foreign,
                 "newer" => ContextState::Newer("a newer csk made it".to_owned()),
                 "broken" => ContextState::Broken("it is no folder".to_owned()),
-                _ => self.installed(&word),
+                _ => self.installed(&spec),
             };
-            if word.special != "foreign" {
-                self.observed.ledger.entries.insert(word.name.clone());
+            if spec.special != "foreign" {
+                self.observed.ledger.entries.insert(spec.name.clone());
             }
-            self.observed.contexts.insert(word.name.clone(), state);
+            self.observed.contexts.insert(spec.name.clone(), state);
             let claude = self.observed.adapters.get_mut(CLAUDE).unwrap();
-            let entry = match word.special {
+            let entry = match spec.special {
                 "taken" => AdapterState::Other,
                 "unlinked" | "foreign" => continue,
-                _ => AdapterState::Link(self.target.link_text(CLAUDE, &word.name)),
+                _ => AdapterState::Link(self.target.link_text(CLAUDE, &spec.name)),
             };
-            claude.entries.insert(word.name.clone(), entry);
-            if word.special != "taken" {
-                claude.ledger.entries.insert(word.name.clone());
+            claude.entries.insert(spec.name.clone(), entry);
+            if spec.special != "taken" {
+                claude.ledger.entries.insert(spec.name.clone());
             }
         }
     }
 
-    fn installed(&mut self, word: &Word<'_>) -> ContextState {
-        let (digests, version) = (word.digests(), commit(word.version));
-        for (command, path) in word.command_paths() {
-            let place = self.store.place(&word.name, version.as_str()).join(path.as_str());
+    fn installed(&mut self, spec: &SkillSpec<'_>) -> ContextState {
+        let (digests, version) = (spec.digests(), commit(spec.version));
+        for (command, path) in spec.command_paths() {
+            let place = self.store.path(&spec.name, version.as_str()).join(path.as_str());
             let link = AdapterState::Link(place.to_string());
             self.observed.bin.entries.insert(command.clone(), link);
             self.observed.bin.ledger.entries.insert(command);
@@ -217,16 +220,16 @@ impl Fixture {
             .target
             .skills
             .iter()
-            .any(|skill| skill.name == word.name && skill.reference.kind == RefKind::Tag);
-        let found = match word.special {
+            .any(|skill| skill.name == spec.name && skill.reference.kind == RefKind::Tag);
+        let found = match spec.special {
             "edited" => Digest::of(b"edited"),
             _ => digests.content,
         };
-        let has_commands = !word.commands.is_empty();
+        let has_commands = !spec.commands.is_empty();
         ContextState::Installed {
             marker: Box::new(Marker {
-                name: word.name.clone(),
-                source: word.name.clone(),
+                name: spec.name.clone(),
+                source: spec.name.clone(),
                 git: None,
                 part: None,
                 ref_kind: if is_tag { RefKind::Tag } else { RefKind::Branch },
@@ -238,8 +241,8 @@ impl Fixture {
                 context_rules: Some(CONTEXT_RULES),
                 locale: None,
                 agents: self.target.agent_ids(),
-                commands: word.commands.iter().map(ToString::to_string).collect(),
-                command_paths: word.command_paths(),
+                commands: spec.commands.iter().map(ToString::to_string).collect(),
+                command_paths: spec.command_paths(),
                 runtime_sha256: None,
                 runtime_roots: Vec::new(),
                 skill_schema_version: has_commands.then_some(2),
@@ -249,20 +252,20 @@ impl Fixture {
             }),
             content: Digests { content: found, bundle: digests.bundle },
             warning: None,
-            runtime: has_commands.then(|| match word.special {
-                "tampered" => RuntimeState::Tampered("scripts/run was changed".to_owned()),
-                _ => RuntimeState::Intact(Digest::of(b"list")),
+            runtime: has_commands.then(|| match spec.special {
+                "tampered" => CommandFilesState::Tampered("scripts/run was changed".to_owned()),
+                _ => CommandFilesState::Intact(Digest::of(b"list")),
             }),
             marker_digest: Digest::of(b"marker"),
-            is_receipted: word.special != "unknown",
+            is_receipted: spec.special != "unknown",
         }
     }
 
     fn plan(&self) -> Plan {
-        let rules = Rules { tags: self.tags, lock: LockUse::Follow };
+        let rules = ResolveRules { tags: self.tags, lock: LockfileMode::Follow };
         let Self { target, resolution, observed, contents, revoked, store, .. } = self;
         let facts = Facts { target, resolution, observed, rules };
-        plan(&World { facts, contents: Contents::New(contents), revoked, store })
+        plan(&PlanInput { facts, contents: SkillContents::New(contents), revoked, store })
     }
 }
 
@@ -546,7 +549,7 @@ fn skills_that_hand_over_a_command_change_together() {
 fn a_command_without_a_skill_is_removed() {
     let mut fixture = Fixture::new("pdf@1");
     fixture.have("pdf@1");
-    let link = fixture.store.place(&name("gone"), commit("1").as_str()).join("scripts/old");
+    let link = fixture.store.path(&name("gone"), commit("1").as_str()).join("scripts/old");
     fixture.observed.bin.entries.insert(name("old"), AdapterState::Link(link.to_string()));
     fixture.observed.bin.ledger.entries.insert(name("old"));
     expect![[r#"
@@ -581,7 +584,7 @@ fn a_moved_tag_is_a_warning_or_an_error() {
     );
     let mut fixture = Fixture::new("pdf@2:tag");
     fixture.have("pdf@1");
-    fixture.tags = Tags::Strict;
+    fixture.tags = TagPolicy::Strict;
     expect![[r#"
         pdf (update-available): refuse, Moved tag for pdf: main 1111111 -> 2222222
     "#]]
@@ -590,52 +593,53 @@ fn a_moved_tag_is_a_warning_or_an_error() {
 
 #[test]
 fn a_project_passes_its_gate_only_without_problems() {
-    let tracked = |path: &str| Surroundings {
+    let tracked = |path: &str| CommandConflicts {
         tracked: Some(path.to_owned()),
         shadowed: vec!["`run` is shadowed".to_owned()],
     };
-    let open = |rule: Option<&str>| OpenEntries {
+    let open = |rule: Option<&str>| UnignoredEntries {
         entries: vec![".agents/".to_owned()],
         rule: rule.map(str::to_owned),
     };
-    let gate = |want: &str, around: Surroundings, open: OpenEntries, ignore: Ignore| {
-        let plan = Fixture::new(want).plan();
-        match gate_project(plan, around, open, ignore) {
-            Ok(plan) => {
-                format!("passes, adds {:?}, warns {:?}", plan.get().ignore, plan.get().warnings)
+    let gate =
+        |want: &str, conflicts: CommandConflicts, open: UnignoredEntries, ignore: IgnorePolicy| {
+            let plan = Fixture::new(want).plan();
+            match gate_project(plan, conflicts, open, ignore) {
+                Ok(plan) => {
+                    format!("passes, adds {:?}, warns {:?}", plan.get().ignore, plan.get().warnings)
+                }
+                Err(error) => format!("refused, {error}"),
             }
-            Err(error) => format!("refused, {error}"),
-        }
-    };
-    let nothing = OpenEntries::default;
-    let clear = || Surroundings { tracked: None, ..tracked("") };
+        };
+    let nothing = UnignoredEntries::default;
+    let clear = || CommandConflicts { tracked: None, ..tracked("") };
     for (found, expected) in [
         (
-            gate("pdf@1+run csv@1+run", clear(), nothing(), Ignore::Fix),
+            gate("pdf@1+run csv@1+run", clear(), nothing(), IgnorePolicy::Fix),
             expect!["refused, Command collision: `run` is brought by pdf and by csv"],
         ),
         (
-            gate("pdf@1", tracked(".agents/bin/run"), nothing(), Ignore::Fix),
+            gate("pdf@1", tracked(".agents/bin/run"), nothing(), IgnorePolicy::Fix),
             expect![
                 "refused, git tracks .agents/bin/run, where csk puts commands; whoever changes the repository could put programs on PATH"
             ],
         ),
         (
-            gate("pdf@1", clear(), open(None), Ignore::Require),
+            gate("pdf@1", clear(), open(None), IgnorePolicy::Require),
             expect!["refused, not ignored by git: .agents/"],
         ),
         (
-            gate("pdf@1", clear(), open(Some("!.agents in .gitignore:1")), Ignore::Fix),
+            gate("pdf@1", clear(), open(Some("!.agents in .gitignore:1")), IgnorePolicy::Fix),
             expect![
                 "refused, not ignored by git: .agents/; the rule !.agents in .gitignore:1 says so"
             ],
         ),
         (
-            gate("pdf@1", clear(), open(None), Ignore::Fix),
+            gate("pdf@1", clear(), open(None), IgnorePolicy::Fix),
             expect![[r#"passes, adds [".agents/"], warns ["`run` is shadowed"]"#]],
         ),
         (
-            gate("pdf@1", clear(), nothing(), Ignore::Require),
+            gate("pdf@1", clear(), nothing(), IgnorePolicy::Require),
             expect![[r#"passes, adds [], warns ["`run` is shadowed"]"#]],
         ),
     ] {

@@ -6,11 +6,12 @@ use skill::{Digest, Marker, RefKind};
 use skill_fs::Digests;
 
 use super::Label;
-use super::adapters::{AdapterChange, Entries};
+use super::adapters::{AdapterChange, AgentEntries};
 use crate::content::context::CONTEXT_RULES;
-use crate::install::locking::{Choice, choose, wrong_bundle};
+use crate::install::locking::{CommitChoice, choose, wrong_bundle};
 use crate::install::{
-    ContextState, Observed, Resolution, Rules, RuntimeState, SkillError, Tags, Target,
+    CommandFilesState, ContextState, Observed, Resolution, ResolveRules, SkillError, TagPolicy,
+    Target,
 };
 use crate::{Commit, Declaration};
 
@@ -24,12 +25,12 @@ pub struct Facts<'a> {
     /// The current state.
     pub observed: &'a Observed,
     /// How references and lockfiles are turned into commits.
-    pub rules: Rules,
+    pub rules: ResolveRules,
 }
 
 /// The assessment of a declared skill.
 #[derive(Debug)]
-pub(in crate::install) struct Standing<'a> {
+pub(in crate::install) struct Assessment<'a> {
     /// The skill.
     pub(in crate::install) skill: &'a Declaration,
     /// The wanted commit, if it could be determined.
@@ -37,7 +38,7 @@ pub(in crate::install) struct Standing<'a> {
     /// Whether that commit comes from the lockfile.
     pub(in crate::install) is_locked: bool,
     /// The installed version.
-    pub(in crate::install) found: Option<Found<'a>>,
+    pub(in crate::install) found: Option<InstalledSkill<'a>>,
     /// What to write.
     pub(in crate::install) need: Need,
     /// The state, for `status`.
@@ -51,7 +52,7 @@ pub(in crate::install) struct Standing<'a> {
 
 /// An installed skill.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::install) struct Found<'a> {
+pub(in crate::install) struct InstalledSkill<'a> {
     pub(in crate::install) marker: &'a Marker,
     /// The digests of the current files.
     pub(super) content: &'a Digests,
@@ -74,15 +75,15 @@ pub(in crate::install) enum Need {
 
 impl<'a> Facts<'a> {
     /// Returns the assessment of each declared skill.
-    pub(in crate::install) fn standings(self) -> impl Iterator<Item = Standing<'a>> {
+    pub(in crate::install) fn assessments(self) -> impl Iterator<Item = Assessment<'a>> {
         let skills: Iter<'a, Declaration> = self.target.skills.iter();
-        skills.map(move |skill| self.standing(skill))
+        skills.map(move |skill| self.assessment(skill))
     }
 
-    fn standing(self, skill: &'a Declaration) -> Standing<'a> {
-        let Choice { commit, warning, is_locked } =
+    fn assessment(self, skill: &'a Declaration) -> Assessment<'a> {
+        let CommitChoice { commit, warning, is_locked } =
             choose(self.target, skill, self.resolution, self.rules);
-        let mut standing = Standing {
+        let mut assessment = Assessment {
             skill,
             commit: None,
             is_locked,
@@ -94,23 +95,23 @@ impl<'a> Facts<'a> {
             warnings: warning.into_iter().collect(),
         };
         let done = commit.and_then(|commit| {
-            standing.commit = Some(commit.clone());
-            self.wanted(&mut standing, &commit)
+            assessment.commit = Some(commit.clone());
+            self.wanted(&mut assessment, &commit)
         });
         match done {
             Ok(()) => {}
-            Err(error) => standing.refuse(error),
+            Err(error) => assessment.refuse(error),
         }
-        standing
+        assessment
     }
 
     /// Assesses a skill whose commit is known.
-    fn wanted(self, standing: &mut Standing<'a>, commit: &Commit) -> Result<(), SkillError> {
-        let name = &standing.skill.name;
+    fn wanted(self, assessment: &mut Assessment<'a>, commit: &Commit) -> Result<(), SkillError> {
+        let name = &assessment.skill.name;
         match self.observed.contexts.get(name).unwrap_or(&ContextState::Missing) {
             ContextState::Missing => {
-                standing.need = Need::Install;
-                standing.label = Label::Missing;
+                assessment.need = Need::Install;
+                assessment.label = Label::Missing;
             }
             ContextState::Foreign => {
                 let path = self.target.skills_folder().join(name.as_str()).to_string();
@@ -118,45 +119,45 @@ impl<'a> Facts<'a> {
             }
             ContextState::Newer(reason) => return Err(SkillError::Marker(reason.clone())),
             ContextState::Broken(reason) => {
-                standing.is_edited = true;
-                standing.need = Need::Install;
-                standing.label = Label::ContentDrift(Some(reason.clone()));
+                assessment.is_edited = true;
+                assessment.need = Need::Install;
+                assessment.label = Label::ContentDrift(Some(reason.clone()));
             }
             ContextState::Installed { marker, content, warning, runtime, is_receipted, .. } => {
-                let found = Found { marker, content, is_receipted: *is_receipted };
-                standing.found = Some(found);
-                standing.is_edited = is_edited(marker, content);
+                let found = InstalledSkill { marker, content, is_receipted: *is_receipted };
+                assessment.found = Some(found);
+                assessment.is_edited = is_edited(marker, content);
                 // Both are computed before either is returned: label and warnings count even if the skill is refused.
-                let wrong = self.check_lock(standing, commit, marker);
-                let moved = self.installed(standing, commit, marker);
+                let wrong = self.check_lock(assessment, commit, marker);
+                let moved = self.installed(assessment, commit, marker);
                 if !is_receipted {
                     // Another csk installed it, or it came with a checkout: reinstall it, and back up what differs from
                     // its marker.
                     let what = "not installed by csk here, or its receipt was lost";
-                    standing.label = Label::ContentDrift(Some(what.to_owned()));
-                    standing.need = Need::Install;
+                    assessment.label = Label::ContentDrift(Some(what.to_owned()));
+                    assessment.need = Need::Install;
                 }
-                if matches!(standing.need, Need::Nothing) {
+                if matches!(assessment.need, Need::Nothing) {
                     // A new version comes with its own warnings.
-                    standing.warnings.extend(warning.clone());
-                    standing.repair(runtime.as_ref(), marker.runtime_sha256);
+                    assessment.warnings.extend(warning.clone());
+                    assessment.repair(runtime.as_ref(), marker.runtime_sha256);
                 }
                 moved.and(wrong)?;
             }
         }
-        self.adapters(standing)
+        self.adapters(assessment)
     }
 
     /// Checks that a skill installed at the pinned commit has the pinned digest.
     fn check_lock(
         self,
-        standing: &Standing<'_>,
+        assessment: &Assessment<'_>,
         commit: &Commit,
         marker: &Marker,
     ) -> Result<(), SkillError> {
-        let is_it = standing.is_locked && commit.as_str() == marker.commit;
+        let is_it = assessment.is_locked && commit.as_str() == marker.commit;
         let found = marker.bundle_sha256.filter(|_| is_it);
-        match found.and_then(|found| wrong_bundle(self.target, standing.skill, found)) {
+        match found.and_then(|found| wrong_bundle(self.target, assessment.skill, found)) {
             Some(error) => Err(error),
             None => Ok(()),
         }
@@ -165,11 +166,11 @@ impl<'a> Facts<'a> {
     /// Compares the installed version with the wanted one.
     fn installed(
         self,
-        standing: &mut Standing<'_>,
+        assessment: &mut Assessment<'_>,
         commit: &Commit,
         marker: &Marker,
     ) -> Result<(), SkillError> {
-        let skill = standing.skill;
+        let skill = assessment.skill;
         let same_reference = marker.ref_kind == skill.reference.kind
             && marker.reference == skill.reference.name
             && marker.source == skill.source
@@ -183,64 +184,64 @@ impl<'a> Facts<'a> {
         // Other rules may have skipped files that the skill needs.
         let is_older = marker.context_rules != Some(CONTEXT_RULES);
         let is_stale = !same_shape || is_partial || is_older;
-        if !same_commit || !same_reference || (is_stale && !standing.is_edited) {
-            standing.label = Label::UpdateAvailable;
-            standing.need = Need::Install;
-        } else if standing.is_edited {
-            standing.label = Label::ContentDrift(None);
-            standing.need = Need::Install;
+        if !same_commit || !same_reference || (is_stale && !assessment.is_edited) {
+            assessment.label = Label::UpdateAvailable;
+            assessment.need = Need::Install;
+        } else if assessment.is_edited {
+            assessment.label = Label::ContentDrift(None);
+            assessment.need = Need::Install;
         }
         // The user has agreed to a pinned commit.
-        let is_free = !standing.is_locked;
+        let is_free = !assessment.is_locked;
         if is_free && same_reference && !same_commit && skill.reference.kind == RefKind::Tag {
             let (name, tag) = (skill.name.to_string(), skill.reference.name.clone());
             let (old, new) = (short(&marker.commit).to_owned(), commit.short().to_owned());
             let moved = SkillError::MovedTag { skill: name, tag, old, new };
             match self.rules.tags {
-                Tags::MayMove => standing.warnings.push(moved.to_string()),
-                Tags::Strict => return Err(moved),
+                TagPolicy::Warn => assessment.warnings.push(moved.to_string()),
+                TagPolicy::Strict => return Err(moved),
             }
         }
         Ok(())
     }
 
     /// Assesses the agent entries: wanted ones must exist and be correct, all others are removed.
-    fn adapters(self, standing: &mut Standing<'_>) -> Result<(), SkillError> {
-        let entries = Entries {
-            name: &standing.skill.name,
-            content: standing.found.map(|found| found.content),
-            is_unknown: standing.found.is_some_and(|found| !found.is_receipted),
-            stays: !matches!(standing.need, Need::Install),
+    fn adapters(self, assessment: &mut Assessment<'_>) -> Result<(), SkillError> {
+        let entries = AgentEntries {
+            name: &assessment.skill.name,
+            content: assessment.found.map(|found| found.content),
+            lacks_receipt: assessment.found.is_some_and(|found| !found.is_receipted),
+            stays: !matches!(assessment.need, Need::Install),
         };
         let changes = entries.changes(self.target, self.observed).inspect_err(|_| {
-            standing.label = Label::Error;
+            assessment.label = Label::Error;
         })?;
-        if let Some(change) = changes.first().filter(|_| standing.label == Label::UpToDate) {
+        if let Some(change) = changes.first().filter(|_| assessment.label == Label::UpToDate) {
             let what =
                 if change.present { "is missing or incorrect" } else { "is no longer needed" };
-            let what = format!("{}/{} {what}", change.folder, standing.skill.name);
-            standing.label = Label::ContentDrift(Some(what));
+            let what = format!("{}/{} {what}", change.folder, assessment.skill.name);
+            assessment.label = Label::ContentDrift(Some(what));
         }
-        standing.adapters = changes;
+        assessment.adapters = changes;
         Ok(())
     }
 }
 
-impl Standing<'_> {
+impl Assessment<'_> {
     /// Assesses the command files of an installed skill.
-    fn repair(&mut self, files: Option<&RuntimeState>, recorded: Option<Digest>) {
+    fn repair(&mut self, files: Option<&CommandFilesState>, recorded: Option<Digest>) {
         let reason = match files {
             None => return,
-            Some(RuntimeState::Intact(list))
+            Some(CommandFilesState::Intact(list))
                 if recorded.is_none_or(|recorded| recorded == *list) =>
             {
                 return;
             }
-            Some(RuntimeState::Intact(_)) => {
+            Some(CommandFilesState::Intact(_)) => {
                 "its command files differ: their file list was changed".to_owned()
             }
-            Some(RuntimeState::Missing) => "its command files are missing".to_owned(),
-            Some(RuntimeState::Tampered(what)) => format!("its command files differ: {what}"),
+            Some(CommandFilesState::Missing) => "its command files are missing".to_owned(),
+            Some(CommandFilesState::Tampered(what)) => format!("its command files differ: {what}"),
         };
         self.label = Label::ContentDrift(Some(reason));
         self.need = Need::Repair;

@@ -21,7 +21,7 @@ const OWN: [&str; 4] = [SKILLS, BIN, ".agents/backups", ".agents/.csk-stage"];
 
 /// What conflicts with a project's commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Surroundings {
+pub(super) struct CommandConflicts {
     /// A file in csk's command folder that git tracks.
     pub(super) tracked: Option<String>,
     /// Warnings about commands that one of the user's programs shadows.
@@ -30,33 +30,36 @@ pub(super) struct Surroundings {
 
 /// Entries that git does not ignore.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct OpenEntries {
+pub(super) struct UnignoredEntries {
     pub(super) entries: Vec<String>,
     /// A rule that no entry in the project's `.gitignore` can override.
     pub(super) rule: Option<String>,
 }
 
 /// Finds conflicts with the commands of a plan, if it changes anything or the command folder is not empty.
-pub(super) fn surroundings(
+pub(super) fn command_conflicts(
     environment: &Environment,
     target: &Target,
     observed: &Observed,
     plan: &Plan,
-) -> Result<Surroundings, ProjectError> {
+) -> Result<CommandConflicts, ProjectError> {
     let has_bin = observed.bin != ObservedAdapter::default();
     if !plan.collisions.is_empty() || (plan.is_empty() && !has_bin) {
-        return Ok(Surroundings::default());
+        return Ok(CommandConflicts::default());
     }
     let tracked = tracked_command(target)?;
-    Ok(Surroundings { tracked, shadowed: shadowed(environment, target, plan) })
+    Ok(CommandConflicts { tracked, shadowed: shadowed(environment, target, plan) })
 }
 
 /// Returns the entries written by a plan that git does not ignore.
-pub(super) fn open_entries_of(target: &Target, plan: &Plan) -> Result<OpenEntries, ProjectError> {
+pub(super) fn unignored_by_plan(
+    target: &Target,
+    plan: &Plan,
+) -> Result<UnignoredEntries, ProjectError> {
     let writes = plan.collisions.is_empty() && !plan.is_empty();
     match target.scope {
-        Scope::Project if writes => open_entries(target),
-        Scope::Project | Scope::Global => Ok(OpenEntries::default()),
+        Scope::Project if writes => unignored_entries(target),
+        Scope::Project | Scope::Global => Ok(UnignoredEntries::default()),
     }
 }
 
@@ -76,7 +79,7 @@ pub(crate) fn check_tracked(target: &Target) -> Result<(), ProjectError> {
 }
 
 /// Returns the first symlink on the path to a folder of the project.
-pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Option<AbsPath>> {
+pub(super) fn symlink_on_path(target: &Target, folder: &str) -> io::Result<Option<AbsPath>> {
     // The home folder is the user's, who may use symlinks there.
     let (mut path, parts) = match folder.strip_prefix("~/") {
         Some(_) => return Ok(None),
@@ -104,7 +107,7 @@ pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Optio
 /// Refuses a project in which csk would write through a symlink.
 pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
     for folder in OWN.map(str::to_owned).into_iter().chain(target.adapters()) {
-        match link_on_the_way(target, &folder) {
+        match symlink_on_path(target, &folder) {
             Ok(None) => {}
             Ok(Some(path)) => return Err(ProjectError::Link(path.to_string())),
             Err(error) => {
@@ -137,10 +140,10 @@ pub(super) fn write_ignore(target: &Target, plan: &Plan) -> Result<(), ProjectEr
 
 /// Returns the ignore entries of a project that are not in effect yet.
 pub fn unignored(target: &Target) -> Result<Vec<String>, ProjectError> {
-    open_entries(target).map(|open| open.entries)
+    unignored_entries(target).map(|open| open.entries)
 }
 
-fn open_entries(target: &Target) -> Result<OpenEntries, ProjectError> {
+fn unignored_entries(target: &Target) -> Result<UnignoredEntries, ProjectError> {
     let entries = target.ignore_entries();
     // Tests actual paths, since rules may treat files in a folder differently.
     let probes: Vec<(&String, String)> =
@@ -163,7 +166,7 @@ fn open_entries(target: &Target) -> Result<OpenEntries, ProjectError> {
         .map(|(entry, _)| entry.clone())
         .collect();
     entries.dedup();
-    Ok(OpenEntries { entries, rule })
+    Ok(UnignoredEntries { entries, rule })
 }
 
 /// Returns paths that csk writes in the folder of an ignore entry.
