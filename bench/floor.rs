@@ -1,4 +1,4 @@
-//! The least that a program can do to know the skills of a folder, on one thread. `bench/run` compiles it.
+//! The least work that a program needs to find the skills of a folder, on one thread. `bench/run` compiles it.
 //!
 //!     floor read DIR    lists DIR and reads the first 4 KiB of every DIR/*/SKILL.md
 //!     floor stat DIR    lists DIR and stats every DIR/*/SKILL.md

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""gen_csk.py BASE [SKILLS] [PROJECTS] [FILES]: makes skill repositories and projects for measuring csk.
+"""gen_csk.py BASE [SKILLS] [PROJECTS] [FILES]: generate skill repositories and projects for measuring csk.
 
-Half of the skills have a manifest and a script tree, a fifth have locales, the rest is plain material.
+Half of the skills have a manifest and a script tree, a fifth have locales, the others only have plain files.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gen_skills.py N ROOT [BODY_BYTES]: makes N skill folders under ROOT, the same ones every time."""
+"""gen_skills.py N ROOT [BODY_BYTES]: generate N skill folders under ROOT, deterministically."""
 import os
 import random
 import sys

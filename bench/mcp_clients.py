@@ -1,4 +1,4 @@
-"""Clients of the Model Context Protocol, many at once, and a server of fastmcp to be compared with."""
+"""Clients of the Model Context Protocol, many at once, and a fastmcp server for comparison."""
 import http.client
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-# Without what it asks for by itself: its newest versions ask for a release of certifi that may not be there yet.
+# Installed without its own requirements: its newest versions require a release of certifi that may not exist yet.
 FASTMCP = "fastmcp-slim==4.1.8"
 FASTMCP_NEEDS = """mcp==2.3.0 authlib certifi cyclopts exceptiongroup griffelib httpx2>=2.5.0 joserfc jsonref jsonschema jsonschema-path
 openapi-pydantic opentelemetry-api packaging platformdirs py-key-value-aio[filetree,memory]>=0.4.6,<0.5 pydantic[email] pydantic-settings
@@ -26,7 +26,7 @@ server.run(show_banner=False)
 
 
 class Lines:
-    """A client of a server on standard input and output, line by line."""
+    """A client of a server on standard input and output, one message per line."""
 
     def __init__(self, command, env):
         self.start = time.perf_counter()
@@ -53,7 +53,7 @@ class Lines:
         return result
 
     def at_once(self, count, tool, arguments):
-        """Sends many calls before it reads an answer. Returns how many answers were good."""
+        """Sends many calls before it reads a response. Returns how many succeeded."""
         first = self.number + 1
         calls = range(first, first + count)
         self.number += count
@@ -75,14 +75,14 @@ class Lines:
 
 
 def peak(process):
-    """The most memory that a process had, in MB."""
+    """Returns the peak memory of a process in MB."""
     with open(f"/proc/{process.pid}/status") as file:
         line = next(line for line in file if line.startswith("VmHWM:"))
     return int(line.split()[1]) / 1024
 
 
 def by_http(program, skills, env, clients, calls, name):
-    """Has many clients, each with a session and a connection of its own, read a skill. Returns how many answers were good, the time and the memory."""
+    """Has many clients, each with its own session and connection, read a skill. Returns how many calls succeeded, the time and the memory."""
     command = [program, "mcp", "--dir", skills, "--http", "127.0.0.1:0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
     address = server.stderr.readline().split("http://")[1].split("/")[0]
@@ -120,7 +120,7 @@ def by_http(program, skills, env, clients, calls, name):
 
 
 def fastmcp(scratch, skills, env):
-    """Starts fastmcp's provider of skills; nothing where PyPI cannot be reached."""
+    """Starts fastmcp's provider of skills; returns None if PyPI cannot be reached."""
     folder = os.path.join(scratch, "fastmcp")
     try:
         if os.path.exists(f"{folder}/provider.py"):

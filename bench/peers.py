@@ -1,4 +1,4 @@
-"""Other managers of skills, from the registries by name, at the same work as csk."""
+"""Other skill managers, installed from the registries, for comparison with csk."""
 import json
 import os
 import random
@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import sys
 
-# The newest that runs on Node.js 18 and later; and the version whose files ours reads. Later ones need minutes for this.
+# The newest that runs on Node.js 18 and later, and the version whose files csk reads. Later versions take minutes here.
 NPM_SKILLS = "skills@1.5.26"
 COCOASKILLS = "cocoaskills==0.5.0"
 SKILLS, FILES, SIZE = 50, 5, 9_600
 
 
 def install_npm(scratch):
-    """Installs npm's `skills`; returns its program, or nothing where there is no npm."""
+    """Installs npm's `skills`; returns its program, or None if npm is not installed."""
     if not shutil.which("npm") or not shutil.which("node"):
         return None
     folder = os.path.join(scratch, "npm")
@@ -24,7 +24,7 @@ def install_npm(scratch):
 
 
 def install_python(scratch):
-    """Installs the Python csk; returns its program, or nothing where PyPI cannot be reached."""
+    """Installs the Python csk; returns its program, or None if PyPI cannot be reached."""
     folder = os.path.join(scratch, "python")
     try:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
@@ -35,7 +35,7 @@ def install_python(scratch):
 
 
 def generate(base):
-    """Makes 50 skills of 5 files, 2.4 MB in all: as one folder, and each as a repository; and an empty project."""
+    """Generates 50 skills of 5 files, 2.4 MB in total: in one folder, and each as a repository; and empty projects."""
     rng = random.Random(2)
     env = dict(os.environ, GIT_CONFIG_GLOBAL=os.path.join(base, "gitconfig"))
     os.makedirs(base)

@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use openskills_runtime::policy::{Decision, Launchers, Surroundings, ToolCall, ToolLists, decide};
+use openskills_runtime::policy::{CallContext, Decision, Launchers, ToolCall, ToolLists, decide};
 use serde_json::json;
 use skill::AllowedTools;
 use skill::capabilities::ToolLimits;
@@ -50,7 +50,7 @@ impl RealBash {
     /// Panics if a line that is not denied starts or writes anything. Returns true if it was tried.
     pub fn check(&self, line: &str) -> bool {
         let limits = ToolLimits::allowing(&AllowedTools::from_text("Bash(git:*)"));
-        let around = Surroundings::new(&self.work, &self.work, None, |_| None);
+        let around = CallContext::new(&self.work, &self.work, None, |_| None);
         let input = json!({ "command": line });
         let call = ToolCall::from_json("Bash", &input, &around, |_| None, |_| None);
         let (lists, launchers) = (ToolLists::Allowlist, Launchers::Ask);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Asks the reference library what it says of every case, and writes the answers down.
+"""Records the verdict of the reference library on every case of the corpus.
 
     python3 -m venv /tmp/ref && /tmp/ref/bin/pip install skills-ref==0.1.1
     /tmp/ref/bin/python scripts/reference_verdicts.py
 
-Reads crates/skill/tests/corpus/cases.toml, writes reference.json beside it. The tests compare our
-strict verdicts with it; they do not need Python.
+Reads crates/skill/tests/corpus/cases.toml and writes reference.json next to it. The tests compare our strict verdicts
+with it; they do not need Python.
 """
 import json
 import tempfile
@@ -40,7 +40,7 @@ def verdict(case):
                 (folder / name).write_bytes(content(case))
         try:
             errors = validate(folder)
-        except Exception as crash:  # The library crashes on some input; that is a verdict too.
+        except Exception as crash:  # The library crashes on some input; record that as a verdict.
             return {"verdict": "crash", "says": [type(crash).__name__]}
     says = [error.replace(scratch, "").split("\n")[0] for error in errors]
     return {"verdict": "invalid" if errors else "valid", "says": says}

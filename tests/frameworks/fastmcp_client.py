@@ -1,4 +1,4 @@
-"""fastmcp: its `Client`, its client of the skills extension, and its older utilities for skills as resources."""
+"""fastmcp: its `Client`, its client of the skills extension, and its older utilities that read skills as resources."""
 
 import hashlib
 import tempfile
@@ -15,8 +15,8 @@ from walk import Session, expect, main
 
 @asynccontextmanager
 async def connect(plan):
-    way = plan["url"] or StdioTransport(command=plan["command"], args=plan["args"], env=plan["env"])
-    async with Client(way, extensions=[SkillsClientExtension()]) as client:
+    transport = plan["url"] or StdioTransport(command=plan["command"], args=plan["args"], env=plan["env"])
+    async with Client(transport, extensions=[SkillsClientExtension()]) as client:
 
         async def names():
             return [tool.name for tool in await client.list_tools()]
@@ -40,7 +40,7 @@ async def connect(plan):
 
 
 async def extension(client, plan):
-    """`skills/get`, and `skills/list`, which one invalid entry would make fail as a whole."""
+    """`skills/get`, and `skills/list`, which would fail as a whole if one entry were invalid."""
     skill = await client.get_skill(plan["skill"])
     expect(skill.frontmatter.name == "hello", f"skills/get gave {skill}")
     digests = {resource.uri: resource.digest for resource in skill.resources}
@@ -51,7 +51,7 @@ async def extension(client, plan):
 
 
 async def utilities(client, plan):
-    """Skills are resources with a known ending here; their name is all of the URI before it."""
+    """Here, skills are resources with a known suffix; their name is the URI without it."""
     found = {skill.name.rsplit("/", 1)[1]: skill for skill in await list_skills(client)}
     expect(sorted(found) == plan["all"], f"resources/list gave {sorted(found)}")
     name = found["hello"].name

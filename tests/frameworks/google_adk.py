@@ -1,4 +1,4 @@
-"""Google ADK: `McpToolset`. Tools get the context of a real session, but no model is asked."""
+"""Google ADK: `McpToolset`. Tools get the context of a real session, but no model is called."""
 
 from contextlib import asynccontextmanager
 
@@ -35,7 +35,7 @@ async def connect(plan):
         return "".join(block["text"] for block in result["content"] if block["type"] == "text"), bool(result.get("isError"))
 
     async def own():
-        # Resources go by their names here, and only listed ones can be read.
+        # This framework identifies resources by name, and can only read listed ones.
         [content] = await toolset.read_resource("hello")
         expect("run scripts/greet.sh with a name." in content.text, f"the resource is {content.text!r}")
 

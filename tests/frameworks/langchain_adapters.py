@@ -1,4 +1,4 @@
-"""LangChain: tools and resources by `MultiServerMCPClient`, which opens a session for each call."""
+"""LangChain: tools and resources with `MultiServerMCPClient`, which opens a session for each call."""
 
 from contextlib import asynccontextmanager
 
@@ -19,7 +19,7 @@ async def connect(plan):
         return list(tools)
 
     async def call(tool, arguments):
-        # A call as an agent makes it gives the message that the model gets.
+        # A call in the form that an agent makes returns the message that the model gets.
         message = await tools[tool].ainvoke({"type": "tool_call", "id": "1", "name": tool, "args": arguments})
         return texts([block["text"] for block in message.content_blocks if block["type"] == "text"]), message.status == "error"
 

@@ -1,4 +1,4 @@
-"""LlamaIndex: tools by `McpToolSpec`, resources by `BasicMCPClient`, which opens a session for each request."""
+"""LlamaIndex: tools with `McpToolSpec`, resources with `BasicMCPClient`, which opens a session for each request."""
 
 from contextlib import asynccontextmanager
 

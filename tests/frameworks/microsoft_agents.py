@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: `MCPStdioTool` and `MCPStreamableHTTPTool`, and skills by `MCPSkillsSource`."""
+"""Microsoft Agent Framework: `MCPStdioTool` and `MCPStreamableHTTPTool`, and skills with `MCPSkillsSource`."""
 
 import json
 from contextlib import asynccontextmanager
@@ -13,10 +13,10 @@ from walk import Session, expect, main, texts
 @asynccontextmanager
 async def connect(plan):
     if plan["url"]:
-        made = MCPStreamableHTTPTool("skills", plan["url"])
+        created = MCPStreamableHTTPTool("skills", plan["url"])
     else:
-        made = MCPStdioTool("skills", plan["command"], args=plan["args"], env=plan["env"])
-    async with made as tool:
+        created = MCPStdioTool("skills", plan["command"], args=plan["args"], env=plan["env"])
+    async with created as tool:
 
         async def names():
             return [function.name for function in tool.functions]
@@ -37,7 +37,7 @@ async def connect(plan):
 
 
 def unwrap(text):
-    """The data of an answer comes before its text here, as JSON in a text."""
+    """Returns the text of a result; this framework puts its data first, as JSON in a text block."""
     try:
         return texts(json.loads(text))
     except ValueError:

@@ -14,10 +14,10 @@ set_tracing_disabled(True)
 @asynccontextmanager
 async def connect(plan):
     if plan["url"]:
-        made = MCPServerStreamableHttp({"url": plan["url"]}, name="skills")
+        created = MCPServerStreamableHttp({"url": plan["url"]}, name="skills")
     else:
-        made = MCPServerStdio({"command": plan["command"], "args": plan["args"], "env": plan["env"]}, name="skills")
-    async with made as server:
+        created = MCPServerStdio({"command": plan["command"], "args": plan["args"], "env": plan["env"]}, name="skills")
+    async with created as server:
 
         async def names():
             return [tool.name for tool in await server.list_tools()]
@@ -37,7 +37,7 @@ async def connect(plan):
             model.assert_complete()
             expect(result.final_output == "done", f"the agent ended with {result.final_output!r}")
             outputs = json.dumps([item.to_input_item() for item in result.new_items if item.type == "tool_call_output_item"])
-            expect("run scripts/greet.sh with a name." in outputs, f"the agent was given {outputs}")
+            expect("run scripts/greet.sh with a name." in outputs, f"the agent got {outputs}")
 
         yield Session(names, call, resource, own)
 

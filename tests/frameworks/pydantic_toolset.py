@@ -1,4 +1,4 @@
-"""Pydantic AI: `MCPToolset`, alone and in an agent with a function for a model."""
+"""Pydantic AI: `MCPToolset`, alone and in an agent whose model is a function."""
 
 from contextlib import asynccontextmanager
 
@@ -12,8 +12,8 @@ from walk import Session, expect, main, texts
 
 @asynccontextmanager
 async def connect(plan):
-    way = plan["url"] or StdioTransport(command=plan["command"], args=plan["args"], env=plan["env"])
-    async with MCPToolset(way) as toolset:
+    transport = plan["url"] or StdioTransport(command=plan["command"], args=plan["args"], env=plan["env"])
+    async with MCPToolset(transport) as toolset:
 
         async def names():
             return [tool.name for tool in await toolset.list_tools()]
@@ -35,9 +35,9 @@ async def connect(plan):
                 return ModelResponse(parts=[ToolCallPart(*calls[done]) if done < len(calls) else TextPart("done")])
 
             result = await Agent(FunctionModel(model), toolsets=[toolset]).run("Say hello.")
-            told = texts([part.content for message in result.all_messages() for part in message.parts if hasattr(part, "content")])
+            received = texts([part.content for message in result.all_messages() for part in message.parts if hasattr(part, "content")])
             expect(result.output == "done", f"the agent ended with {result.output!r}")
-            expect("run scripts/greet.sh with a name." in told and "nope" in told, f"the agent was given {told}")
+            expect("run scripts/greet.sh with a name." in received and "nope" in received, f"the agent got {received}")
 
         yield Session(names, call, resource, own)
 

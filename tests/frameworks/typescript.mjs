@@ -1,4 +1,4 @@
-// The TypeScript SDK's `Client`, and its client of the skills extension. Walks the plan that `check` writes.
+// The TypeScript SDK's `Client`, and its client of the skills extension. Runs the plan that `check` writes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -16,9 +16,9 @@ for (const [step, calls] of Object.entries(plan.steps)) {
     for (const call of calls) {
         const result = await client.callTool({ name: call.tool, arguments: call.arguments });
         const text = result.content.filter(block => block.type === 'text').map(block => block.text).join('');
-        const told = `${step}: ${call.tool} ${JSON.stringify(call.arguments)} gave ${JSON.stringify(result)}`;
-        assert.equal(result.isError ?? false, call.error, told);
-        assert.ok(call.contains.every(part => text.includes(part)), told);
+        const message = `${step}: ${call.tool} ${JSON.stringify(call.arguments)} gave ${JSON.stringify(result)}`;
+        assert.equal(result.isError ?? false, call.error, message);
+        assert.ok(call.contains.every(part => text.includes(part)), message);
     }
     if (step === 'resource') {
         for (const [uri, wanted] of Object.entries(plan.resources)) {

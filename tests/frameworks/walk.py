@@ -1,7 +1,7 @@
-"""Walks the plan that `check` writes, through whatever class a framework brings.
+"""Runs the plan that `check` writes, through the classes of a framework.
 
-A framework's file makes a [`Session`] and calls `main`. Every step that holds is one line `ok STEP` on standard output; the first that
-does not raises.
+A framework's file creates a `Session` and calls `main`. Every step that passes prints a line `ok STEP`; the first that fails raises an
+exception.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ class Session:
 
     # Names of the tools, as the framework shows them to a model.
     tools: Callable[[], Awaitable[list[str]]]
-    # Calls a tool. Returns all text that the model would get, and whether the framework takes it for an error.
+    # Calls a tool. Returns all text that the model would get, and whether the framework treats it as an error.
     call: Callable[[str, dict[str, Any]], Awaitable[tuple[str, bool]]]
     # Reads a resource by URI, if the framework can.
     resource: Callable[[str], Awaitable[str]] | None = None
@@ -43,9 +43,9 @@ async def walk(plan: dict[str, Any], connect: Connect) -> None:
         for step, calls in plan["steps"].items():
             for call in calls:
                 text, error = await session.call(call["tool"], call["arguments"])
-                told = f"{step}: {call['tool']} {call['arguments']} gave {'an error' if error else 'a result'}: {text!r}"
-                expect(error == call["error"], told)
-                expect(all(part in text for part in call["contains"]), told)
+                message = f"{step}: {call['tool']} {call['arguments']} gave {'an error' if error else 'a result'}: {text!r}"
+                expect(error == call["error"], message)
+                expect(all(part in text for part in call["contains"]), message)
             if step == "resource" and session.resource:
                 for uri, wanted in plan["resources"].items():
                     text = await session.resource(uri)
@@ -62,7 +62,7 @@ def expect(holds: bool, otherwise: str) -> None:
 
 
 def texts(value: Any) -> str:
-    """Returns every text in a value, however deep: some frameworks hand on the text of an answer, some its data."""
+    """Returns every text in a value, however deep: some frameworks pass on the text of a result, others its data."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

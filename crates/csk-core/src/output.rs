@@ -49,7 +49,7 @@ pub struct SkillVersionsJson {
     pub newest: Option<String>,
     /// Whether a newer version is known.
     pub outdated: bool,
-    /// Why some of this is unknown.
+    /// Why some of these values are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -80,17 +80,17 @@ pub struct SkillDiffJson {
     pub to: Option<String>,
     /// The files that differ.
     pub files: Vec<FileDiffJson>,
-    /// Commands that are added.
+    /// Added commands.
     pub commands_gained: Vec<String>,
-    /// Commands that are removed.
+    /// Removed commands.
     pub commands_lost: Vec<String>,
-    /// System programs that it newly requires.
+    /// Newly required system programs.
     pub programs_gained: Vec<String>,
-    /// System programs that it no longer requires.
+    /// System programs that are no longer required.
     pub programs_lost: Vec<String>,
-    /// Capabilities that it newly declares.
+    /// Newly declared capabilities.
     pub capabilities_gained: Vec<String>,
-    /// Capabilities that it no longer declares.
+    /// Capabilities that are no longer declared.
     pub capabilities_lost: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub struct SkillDiffJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileDiffJson {
-    /// Its path in the skill; below `runtime/` for command files, below an agent's folder for copies there.
+    /// Its path in the skill; under `runtime/` for command files, under an agent's folder for copies there.
     pub path: String,
     /// `added`, `removed`, `changed`, or `mode` if only its mode differs.
     pub change: String,
@@ -123,7 +123,7 @@ pub struct WhyJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReasonJson {
-    /// `skill`, `command` for a command that a skill provides, or `program` for a program that a skill needs.
+    /// `skill`, `command` for a command provided by a skill, or `program` for a program required by a skill.
     pub kind: String,
     /// The project's alias; `global` for the global scope.
     pub project: String,
@@ -176,7 +176,7 @@ pub struct CheckJson {
 pub struct ImportJson {
     /// The version of this format.
     pub version: u32,
-    /// The Skillfile that was written, or would be in a dry run.
+    /// The Skillfile that was written, or would be written in a dry run.
     pub skillfile: String,
     /// The imported skills.
     pub imported: Vec<ImportedJson>,
@@ -188,19 +188,19 @@ pub struct ImportJson {
     pub written: bool,
 }
 
-/// A skill that was imported.
+/// An imported skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImportedJson {
     /// The skill.
     pub name: String,
-    /// The file it was found in.
+    /// The lockfile or folder it was found in.
     pub from: String,
     /// The new declaration: repository, folder in it, and reference.
     pub declared: String,
 }
 
-/// A skill that was not imported.
+/// A skipped skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkippedJson {
@@ -216,7 +216,7 @@ pub struct SkippedJson {
 pub struct InstallJson {
     /// The version of this format.
     pub version: u32,
-    /// Whether this was a dry run: the changes listed here were not made.
+    /// Whether this was a dry run; if so, the listed changes were not made.
     pub dry_run: bool,
     /// The projects.
     pub projects: Vec<InstallProjectJson>,
@@ -232,7 +232,7 @@ pub struct InstallProjectJson {
     pub ignored: Vec<String>,
     /// Warnings about the project.
     pub warnings: Vec<String>,
-    /// Changes that belong to no skill.
+    /// Changes that do not belong to a skill.
     pub changes: Vec<String>,
     /// The results for its skills, removals last.
     pub skills: Vec<InstallSkillJson>,
@@ -279,7 +279,7 @@ pub struct InstallErrorJson {
 pub struct CacheDirJson {
     /// The version of this format.
     pub version: u32,
-    /// The path of the cache.
+    /// The cache path.
     pub folder: String,
 }
 
@@ -289,7 +289,7 @@ pub struct CacheDirJson {
 pub struct CacheSizeJson {
     /// The version of this format.
     pub version: u32,
-    /// The path of the cache.
+    /// The cache path.
     pub folder: String,
     /// The number of snapshots.
     pub snapshots: u64,
@@ -303,7 +303,7 @@ pub struct CacheSizeJson {
 pub struct ConfigJson {
     /// The version of this format.
     pub version: u32,
-    /// The path of the user's config file.
+    /// The user's config file path.
     pub file: String,
     /// The folder with csk's own state.
     pub home: String,
@@ -329,7 +329,7 @@ pub struct ResolveJson {
     pub skillfile: String,
     /// The checked-out branch.
     pub branch: Option<String>,
-    /// The task id found in the branch name.
+    /// The task ID found in the branch name.
     pub task_id: Option<String>,
     /// A short digest of its path.
     pub path_hash: String,
@@ -343,7 +343,7 @@ pub struct ResolveJson {
 pub struct GlobalListJson {
     /// The version of this format.
     pub version: u32,
-    /// The declared skills: name, kind of reference and its name.
+    /// The declared skills: skill name, reference kind and reference name.
     pub skills: Vec<String>,
 }
 
@@ -353,7 +353,7 @@ pub struct GlobalListJson {
 pub struct SkillCheckJson {
     /// The version of this format.
     pub version: u32,
-    /// The folder of the skill.
+    /// The skill folder.
     pub path: String,
     /// Whether it can be published.
     pub valid: bool,

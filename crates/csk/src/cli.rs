@@ -32,7 +32,7 @@ fn after_help() -> String {
 Files:
   ~/.cocoaskills/config.json  your settings and projects; keys: `csk config --help`
   Skillfile.json              the skills a project declares; keys: `csk project --help`
-  csk-skill.json              the commands and capabilities of a skill; keys: `csk skill --help`
+  csk-skill.json              a skill's commands and capabilities; keys: `csk skill --help`
   .agents/skills/             installed skills; .csk-install.json in each records its source and commit
 
 Environment:
@@ -41,7 +41,7 @@ Environment:
   CSK_ALLOW_FILE    set to 1 to allow cloning from local paths, like allow_local_sources in the config
   CSK_LOCK_TIMEOUT  seconds to wait for another csk process (default: 30, or 600 if it is fetching)
   CSK_LOCKED, CSK_OFFLINE, CSK_FROZEN
-                    same as the flags of `csk install`
+                    same as --locked, --offline and --frozen
   CSK_AUTO_ENV      set to 0 to disable the shell hook
   CSK_COLOR         same as --color; set NO_COLOR to disable color
   CSK_QUIET         same as --quiet

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use csk_core::audit::{Asker, Auditor};
+use csk_core::audit::{AuditPrompt, Auditor};
 use csk_core::install::Environment;
 use csk_core::{
     AdapterMode, CommandOrder, Config, LocalSources, ProjectEntry, SystemConfig, TIME_LIMIT,
@@ -17,13 +17,13 @@ use csk_core::{
 };
 use skill::{Identifier, Severity};
 use skill_fs::{AbsPath, Lock};
-use skill_state::audit::{Asked, AuditMode};
+use skill_state::audit::{AuditMode, ConfirmationRequest};
 use term::{ColorChoice, Failure, Ui, safe_line};
 
 use crate::progress::Progress;
 
 /// Asks whether to install a skill that the audit blocks. Any answer but yes means no.
-fn confirm_blocked(asked: &Asked) -> bool {
+fn confirm_blocked(asked: &ConfirmationRequest) -> bool {
     let mut ui = Ui::new(ColorChoice::Auto);
     let mut prompt = format!("{}: audit verdict BLOCK\n", safe_line(&asked.name));
     for reason in &asked.reasons {
@@ -347,7 +347,7 @@ impl Context {
             ))?;
         }
         let is_interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
-        let asker = is_interactive.then(|| Asker::new(confirm_blocked));
+        let asker = is_interactive.then(|| AuditPrompt::new(confirm_blocked));
         Ok(Auditor::new(&self.home, mode, self.now, asker)?)
     }
 
@@ -380,7 +380,7 @@ impl Context {
             now: self.time(),
             path: std::env::var_os("PATH"),
             projects: config.projects.values().map(|project| project.path.clone()).collect(),
-            auditor: Auditor::off(&self.home, self.now),
+            auditor: Auditor::disabled(&self.home, self.now),
         }
     }
 }

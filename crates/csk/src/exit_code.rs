@@ -28,7 +28,7 @@ impl ExitCode {
 
     /// `csk exec` replaces itself with a command, which has exit codes of its own.
     pub(crate) const OWN: ExitCodeHelp =
-        ExitCodeHelp::several("other", "`exec`: the exit code of the command");
+        ExitCodeHelp::several("other", "`exec`: the command's exit code");
 
     pub(crate) const fn number(self) -> u8 {
         self as u8
@@ -42,7 +42,7 @@ impl ExitCode {
             Self::Locked => "another csk process holds the process lock",
             Self::NotExecutable => "`exec`: the command cannot be executed",
             Self::CommandNotFound => "`exec`: command not found",
-            Self::BrokenPipe => "the reader of the output closed the pipe",
+            Self::BrokenPipe => "broken pipe: the program reading the output exited",
         }
     }
 

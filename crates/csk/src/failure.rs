@@ -42,7 +42,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     }
 }
 
-/// Returns true if an install could not use csk's home.
+/// Returns true if an install could not use csk's home folder.
 fn is_home_error(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(RunError::Home(_)))
 }

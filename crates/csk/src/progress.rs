@@ -1,6 +1,6 @@
 //! Shows the progress of csk's library on the terminal.
 
-use csk_core::{Running, Work};
+use csk_core::{ProgressHandle, Work};
 
 /// The progress display of a command.
 #[derive(Debug, Default)]
@@ -16,21 +16,23 @@ impl Progress {
 }
 
 impl csk_core::Progress for Progress {
-    fn begin(&self, work: Work<'_>) -> Box<dyn Running> {
+    fn begin(&self, work: Work<'_>) -> Box<dyn ProgressHandle> {
         let line = match work {
             Work::Clone { source, url } => {
                 let (what, detail) = (format!("cloning {source}"), format!("from {url}"));
                 self.0.begin(&what, &detail)
             }
             Work::Fetch { source } => self.0.begin(&format!("fetching {source}"), ""),
-            Work::Ask { source } => self.0.begin(&format!("querying the remote of {source}"), ""),
+            Work::ListRefs { source } => {
+                self.0.begin(&format!("querying the remote of {source}"), "")
+            }
             Work::Project { alias } => self.0.begin(&format!("installing into {alias}"), ""),
         };
         Box::new(Line(line))
     }
 }
 
-impl Running for Line {
+impl ProgressHandle for Line {
     fn note(&self, text: &str) {
         self.0.note(text);
     }

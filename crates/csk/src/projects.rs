@@ -103,7 +103,10 @@ pub(crate) fn select(
     let no_project = if selection.all {
         "no project is configured".to_owned()
     } else {
-        format!("no {SKILLFILE} in or above `{}`, and no project is configured", context.cwd)
+        format!(
+            "no {SKILLFILE} in `{}` or any parent folder, and no project is configured",
+            context.cwd
+        )
     };
     Err(Failure::usage(no_project)
         .with_hint("run `csk init` here, or `csk project add ALIAS PATH` for a project elsewhere")
@@ -222,9 +225,11 @@ pub(crate) fn locate_projects(
     if path.as_path().is_dir() {
         return match find_root(&path) {
             Some(root) => Ok(vec![location_of(config, root)]),
-            None => Err(Failure::usage(format!("{SKILLFILE} not found in or above `{path}`"))
-                .with_hint("run `csk init` there, or `csk project add ALIAS PATH`")
-                .into()),
+            None => Err(Failure::usage(format!(
+                "{SKILLFILE} not found in `{path}` or any parent folder"
+            ))
+            .with_hint("run `csk init` there, or `csk project add ALIAS PATH`")
+            .into()),
         };
     }
     let failure = Failure::usage(format!("no project or folder named `{target}`"));
@@ -325,7 +330,7 @@ pub(crate) fn target(location: &ProjectLocation, file: Skillfile, config: &Confi
     let alias = checkout_of(location, file.project_alias.as_ref(), config).checkout_alias;
     // Values from the environment or enforced by the system config override those of the project.
     let own = [&file.agents, &location.agents];
-    let own = own.into_iter().filter(|_| !config.is_before_projects("default_agents"));
+    let own = own.into_iter().filter(|_| !config.overrides_projects("default_agents"));
     let ids = own.chain([&config.default_agents]).find(|ids| !ids.is_empty());
     let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
     Target {
@@ -338,7 +343,7 @@ pub(crate) fn target(location: &ProjectLocation, file: Skillfile, config: &Confi
         order: config.command_order,
         locale: file
             .locale
-            .filter(|_| !config.is_before_projects("preferred_locale"))
+            .filter(|_| !config.overrides_projects("preferred_locale"))
             .or_else(|| config.preferred_locale.clone()),
         skills: file.skills,
         lock: None,

@@ -1,7 +1,8 @@
-//! Decides: whether a tool may be called (`policy`), whether a skill may run (`permit`), and what the user and the organisation said of it.
+//! Policy decisions: whether a tool may be called (`policy`), whether a skill may run (`permit`), and the choices of
+//! the user and the organization that these depend on.
 
 pub(crate) mod approvals;
-pub(crate) mod audited;
+pub(crate) mod audit;
 mod decisions;
 pub(crate) mod org;
 pub mod permit;

@@ -1,5 +1,5 @@
-//! Tells a model of skills: the catalogue (`prompt`), one skill's instructions (`activate`, with its `arguments`), its files (`resource`), and what is
-//! active in a `session`.
+//! Presents skills to a model: the catalog (`prompt`), a skill's instructions (`activate`, with its `arguments`), its
+//! files (`resource`), and which skills are active in a `session`.
 
 pub(crate) mod activate;
 mod arguments;

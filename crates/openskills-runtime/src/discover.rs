@@ -1,7 +1,7 @@
-//! Finds skills: from folders to the index.
+//! Discovers skills: from folders to the index.
 //!
-//! `roots` says which folders, `scan` reads what is in them, `index` says which skill a name means; `cache` and `record` keep what was learnt,
-//! and `watch` notices what changes.
+//! `roots` determines the folders, `scan` reads the skills in them, and `index` decides which skill a name refers to.
+//! `cache` and `record` store the results, and `watch` reports changes.
 
 mod builtin;
 mod cache;

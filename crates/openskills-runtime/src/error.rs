@@ -1,4 +1,4 @@
-//! What can go wrong, by what a caller can do about it.
+//! Errors of the runtime, grouped by what a caller can do about them.
 
 use std::io;
 
@@ -11,37 +11,36 @@ use skill_state::StateError;
 use crate::quote::shell_word;
 use crate::record::log::LogError;
 
-/// A failure of the runtime. Each has a stable [code](RuntimeError::code) and, where there is one, a
-/// [hint](RuntimeError::hint).
+/// A runtime error. Each has a stable [code](RuntimeError::code), and most have a [hint](RuntimeError::hint).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// The skill is not in the registry.
-    #[error("there is no skill `{name}`")]
+    /// There is no skill with this name or id.
+    #[error("no skill named `{name}`")]
     SkillNotFound {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The name that was probably meant.
+        /// The most similar name.
         nearest: Option<String>,
     },
-    /// The SKILL.md cannot be read as one.
-    #[error("{file} cannot be loaded: {}", first_error(diagnostics))]
+    /// The SKILL.md cannot be loaded.
+    #[error("cannot load `{file}`: {}", first_error(diagnostics))]
     InvalidManifest {
         /// The file.
         file: String,
-        /// Every problem of it, in order.
+        /// Its problems, in order of position.
         diagnostics: Vec<Diagnostic>,
     },
-    /// The skill, the user or the rules of the runtime do not allow it.
+    /// The skill, the user, the organization's policy or the runtime forbids it.
     #[error("{message}")]
     PermissionDenied {
-        /// What is not allowed, and why.
+        /// What is forbidden, and why.
         message: String,
         /// What would allow it.
         hint: Option<String>,
     },
-    /// A WASM module cannot be loaded or failed.
-    #[error("the module {module} cannot be run: {message}")]
+    /// A WASM module cannot be loaded, or it failed.
+    #[error("cannot run module `{module}`: {message}")]
     WasmError {
         /// The module.
         module: String,
@@ -50,7 +49,7 @@ pub enum RuntimeError {
         /// What would help.
         hint: Option<String>,
     },
-    /// A skill is not any more what it was when it was discovered.
+    /// A skill changed after it was discovered.
     #[error("`{skill}` has changed since it was discovered: {what}")]
     SkillChanged {
         /// The skill.
@@ -58,42 +57,42 @@ pub enum RuntimeError {
         /// What is different.
         what: String,
     },
-    /// A file of a skill is not there.
+    /// A skill has no such file.
     #[error("`{skill}` has no file `{path}`")]
     ResourceNotFound {
         /// The skill.
         skill: String,
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
-        /// The path that was probably meant.
+        /// The most similar path.
         nearest: Option<String>,
     },
-    /// The user has to say so first.
+    /// The user must approve it first.
     #[error("{message}")]
     NeedsApproval {
-        /// What waits for the user, and why.
+        /// What needs approval, and why.
         message: String,
-        /// How the user says so.
+        /// How the user can approve it.
         hint: Option<String>,
     },
-    /// The user was asked, and did not say yes.
+    /// The user was asked and declined.
     #[error("the user declined to run `{skill}`")]
     Declined {
         /// The skill.
         skill: String,
-        /// How the user says yes after all.
+        /// How the user can still approve it.
         hint: Option<String>,
     },
-    /// A file is further down than files of a skill should be, and nobody allowed that.
-    #[error("`{path}` of `{skill}` is not read: it is more than one folder deep")]
+    /// A file is nested too deeply, and the caller did not allow that.
+    #[error("cannot read `{path}` in `{skill}`: it is more than one folder deep")]
     TooDeep {
         /// The skill.
         skill: String,
-        /// The file, seen from it.
+        /// The file, relative to the skill's folder.
         path: String,
     },
-    /// An MCP server does not do what it is there for.
-    #[error("the MCP server `{server}` fails: {message}")]
+    /// An MCP server failed or sent something invalid.
+    #[error("MCP server `{server}` failed: {message}")]
     Server {
         /// Its label.
         server: String,
@@ -103,138 +102,138 @@ pub enum RuntimeError {
         hint: Option<String>,
     },
     /// There is no such MCP server.
-    #[error("there is no MCP server `{label}`")]
+    #[error("no MCP server named `{label}`")]
     ServerNotFound {
-        /// What was asked for.
+        /// The requested name.
         label: String,
-        /// The label that was probably meant.
+        /// The most similar label.
         nearest: Option<String>,
     },
-    /// The user does not ask that MCP server for such a skill.
-    #[error("the MCP server `{server}` is not asked for `{uri}`")]
+    /// The skill is not among those individually requested from the MCP server.
+    #[error("`{uri}` is not one of the skills requested from MCP server `{server}`")]
     ServedSkillNotFound {
         /// The label of the server.
         server: String,
-        /// The URI that was named.
+        /// The given URI.
         uri: String,
-        /// The URI that was probably meant.
+        /// The most similar URI.
         nearest: Option<String>,
     },
-    /// What a run committed is not taken back.
-    #[error("what a run of `{skill}` committed is not taken back: {message}")]
+    /// The changes of a run cannot be undone.
+    #[error("cannot undo a run of `{skill}`: {message}")]
     Undo {
         /// The skill.
         skill: String,
         /// Why.
         message: String,
     },
-    /// The arguments are not what the skill describes.
-    #[error("the arguments of `{skill}` do not fit: {message}")]
+    /// The arguments do not match the skill's argument schema.
+    #[error("invalid arguments for `{skill}`: {message}")]
     Arguments {
         /// The skill.
         skill: String,
-        /// What does not fit.
+        /// What is wrong with them.
         message: String,
-        /// The names of its arguments.
+        /// The names of the skill's arguments.
         names: String,
     },
-    /// Libraries that a skill needs are not there.
-    #[error("`{skill}` needs libraries that are not there: {}", missing.join(", "))]
+    /// Libraries that a skill needs are not installed.
+    #[error("`{skill}` needs libraries that are not installed: {}", missing.join(", "))]
     MissingLibraries {
         /// The skill.
         skill: String,
-        /// Which.
+        /// The missing libraries.
         missing: Vec<String>,
         /// How to get them.
         hint: String,
     },
-    /// There is no such package where libraries are installed.
-    #[error("there is no installed package `{name}`")]
+    /// No package with this name is installed.
+    #[error("no installed package named `{name}`")]
     LibraryNotFound {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// Something that was named cannot be used for what was asked.
-    #[error("`{what}` cannot be used: {message}")]
+    /// An argument cannot be used for this operation.
+    #[error("cannot use `{what}`: {message}")]
     Unusable {
-        /// What.
+        /// The argument.
         what: String,
         /// Why.
         message: String,
     },
-    /// A package is not taken.
+    /// A package was rejected.
     #[error(transparent)]
     Package(#[from] PackError),
-    /// It was not installed.
-    #[error("`{name}` was not installed there by openskills")]
+    /// openskills did not install this skill.
+    #[error("`{name}` is not a skill that openskills installed here")]
     NotInstalled {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Where it is instead, or the name that was probably meant.
+        /// Where it is installed instead, or the most similar name.
         hint: Option<String>,
     },
     /// There is no such approval.
-    #[error("there is no approval `{name}`")]
+    #[error("no approval named `{name}`")]
     ApprovalNotFound {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The sandbox cannot give what the skill must be held to, so nothing was started.
-    #[error("this machine cannot guarantee {}: {why}", missing.join(", "))]
+    /// The sandbox cannot provide a required guarantee; nothing was started.
+    #[error("this machine cannot guarantee {}: {reason}", missing.join(", "))]
     SandboxUnavailable {
-        /// The guarantees that are missing.
+        /// The missing guarantees.
         missing: Vec<String>,
         /// Why.
-        why: String,
+        reason: String,
         /// What would help.
-        fix: String,
+        hint: String,
     },
-    /// A script cannot be run as it is.
-    #[error("`{skill}` cannot be run: {message}")]
+    /// A script cannot be run.
+    #[error("cannot run `{skill}`: {message}")]
     Script {
         /// The skill.
         skill: String,
         /// Why.
         message: String,
-        /// What would run.
+        /// How to fix it, or what can be run instead.
         hint: Option<String>,
     },
-    /// What a run wrote was not committed; the workspace is as it was.
-    #[error("what `{skill}` wrote is not committed: {message}")]
-    Commit {
+    /// The changes of a run could not be applied; the workspace is unchanged.
+    #[error("cannot apply the changes of `{skill}`: {message}")]
+    Apply {
         /// The skill.
         skill: String,
         /// Why.
         message: String,
     },
-    /// What a run wrote was committed in part, and the rest could not be taken back.
-    #[error("what `{skill}` wrote is committed in part: {message}")]
-    PartlyCommitted {
+    /// The changes of a run were partly applied, and could not be rolled back.
+    #[error("the changes of `{skill}` were only partly applied: {message}")]
+    PartlyApplied {
         /// The skill.
         skill: String,
-        /// What happened.
+        /// What went wrong.
         message: String,
     },
-    /// The surroundings are not as the runtime needs them.
+    /// Something in the environment prevents the operation.
     #[error("{message}")]
     Setup {
         /// What is wrong.
         message: String,
-        /// What to do about it.
+        /// How to fix it.
         hint: Option<String>,
     },
     /// A configuration or state file is malformed.
-    #[error("{file} is malformed: {}", first_error(diagnostics))]
+    #[error("`{file}` is malformed: {}", first_error(diagnostics))]
     InvalidConfig {
         /// The file.
         file: String,
-        /// Every problem of it, in order.
+        /// Its problems, in order of position.
         diagnostics: Vec<Diagnostic>,
     },
     /// A file or folder cannot be used.
     #[error(transparent)]
     Files(#[from] FsError),
-    /// The log cannot be written or is broken, so nothing was done.
+    /// The log cannot be written or is broken; nothing was done.
     #[error(transparent)]
     Log(#[from] LogError),
 }
@@ -251,14 +250,14 @@ impl From<StateError> for RuntimeError {
 }
 
 impl RuntimeError {
-    /// Returns the error of arguments that do not fit a schema.
+    /// Returns the error for arguments that do not match a schema.
     pub(crate) fn arguments(skill: &str, message: String, schema: &Value) -> Self {
         let names = schema.get("properties").and_then(Value::as_object);
         let names = names.map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
         Self::Arguments { skill: skill.to_owned(), message, names: names.unwrap_or_default() }
     }
 
-    /// Returns the stable name of this kind of failure.
+    /// Returns the stable code of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::SkillNotFound { .. } => "skill-not-found",
@@ -272,7 +271,7 @@ impl RuntimeError {
             Self::TooDeep { .. } => "too-deep",
             Self::SandboxUnavailable { .. } => "sandbox-unavailable",
             Self::Script { .. } => "script",
-            Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
+            Self::Apply { .. } | Self::PartlyApplied { .. } => "apply",
             Self::Arguments { .. } => "arguments",
             Self::Undo { .. } => "undo",
             Self::MissingLibraries { .. } => "missing-libraries",
@@ -291,19 +290,19 @@ impl RuntimeError {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns how to fix it.
     pub fn hint(&self) -> Option<String> {
-        let meant = |nearest: &Option<String>| {
+        let did_you_mean = |nearest: &Option<String>| {
             nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
         };
         match self {
             Self::SkillNotFound { nearest, .. } => Some(
-                meant(nearest)
-                    .unwrap_or_else(|| "`openskills list` shows all there are".to_owned()),
+                did_you_mean(nearest)
+                    .unwrap_or_else(|| "run `openskills list` to see all skills".to_owned()),
             ),
             Self::ResourceNotFound { nearest, skill, .. } => {
-                Some(meant(nearest).unwrap_or_else(|| {
-                    format!("`openskills files {}` shows all there are", shell_word(skill))
+                Some(did_you_mean(nearest).unwrap_or_else(|| {
+                    format!("run `openskills files {}` to list its files", shell_word(skill))
                 }))
             }
             Self::InvalidManifest { diagnostics, .. } | Self::InvalidConfig { diagnostics, .. } => {
@@ -318,56 +317,56 @@ impl RuntimeError {
             | Self::WasmError { hint, .. } => hint.clone(),
             Self::Arguments { names, .. } if names.is_empty() => None,
             Self::Arguments { names, .. } => Some(format!(
-                "it takes: {names}; as words in this order, as name=value, or as an object of JSON"
+                "arguments: {names}; pass them in this order, as name=value, or as a JSON object"
             )),
             Self::TooDeep { .. } => Some(
-                "allow it with --nested; skills should keep their files one folder deep".to_owned(),
+                "pass --nested to allow it; skills should keep their files one folder deep".to_owned(),
             ),
             Self::MissingLibraries { hint, .. } => Some(hint.clone()),
             Self::LibraryNotFound { .. } => Some(
-                "name its folder or tarball; R_LIBS, PYTHONPATH and NODE_PATH say where else libraries are".to_owned(),
+                "pass its folder or tarball, or set R_LIBS, PYTHONPATH or NODE_PATH to where it is installed".to_owned(),
             ),
             Self::Package(error) => error.hint().map(str::to_owned),
             Self::NotInstalled { hint, .. } => Some(hint.clone().unwrap_or_else(|| {
-                "`openskills list --installed` shows all there are".to_owned()
+                "run `openskills list --installed` to see installed skills".to_owned()
             })),
             Self::ServerNotFound { nearest, .. } => Some(
-                meant(nearest)
-                    .unwrap_or_else(|| "`openskills mcp list` shows all there are".to_owned()),
+                did_you_mean(nearest)
+                    .unwrap_or_else(|| "run `openskills mcp list` to see all servers".to_owned()),
             ),
             Self::ServedSkillNotFound { nearest, .. } => Some(
-                meant(nearest)
-                    .unwrap_or_else(|| "`openskills mcp list` shows all there are".to_owned()),
+                did_you_mean(nearest)
+                    .unwrap_or_else(|| "run `openskills mcp list` to see all servers".to_owned()),
             ),
             Self::ApprovalNotFound { .. } => {
-                Some("`openskills approvals list` shows all there are".to_owned())
+                Some("run `openskills approvals list` to see all approvals".to_owned())
             }
-            Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
+            Self::SkillChanged { .. } => Some("run the command again".to_owned()),
             Self::Log(error) => error.hint(),
-            Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
+            Self::SandboxUnavailable { hint, .. } => Some(hint.clone()),
             Self::Unusable { .. }
-            | Self::Commit { .. }
-            | Self::PartlyCommitted { .. }
+            | Self::Apply { .. }
+            | Self::PartlyApplied { .. }
             | Self::Undo { .. } => None,
             Self::Files(error) => file_hint(error),
         }
     }
 }
 
-/// Returns what to do about a file or folder that cannot be used.
+/// Returns a hint for a file or folder that cannot be used.
 pub fn file_hint(error: &FsError) -> Option<String> {
     let hint = match error {
-        FsError::NotFound { .. } => "look at how it is written; `ls` shows what is there",
-        FsError::NotAFolder { .. } => "name a folder",
-        FsError::NotRegular { .. } => "put a regular file there",
-        FsError::Escapes { .. } => "copy what the link leads to",
-        FsError::BadName { .. } => "give the file another name",
+        FsError::NotFound { .. } => "check the spelling; `ls` shows what exists",
+        FsError::NotAFolder { .. } => "pass a folder",
+        FsError::NotRegular { .. } => "replace it with a regular file",
+        FsError::Escapes { .. } => "replace the symlink with a copy of its target",
+        FsError::BadName { .. } => "rename the file",
         FsError::TooLarge { .. } | FsError::Limit { .. } => {
-            "name a folder further in, or take what is not needed out of it"
+            "pass a more specific folder, or remove unneeded files"
         }
         FsError::Changed { .. } => "try again",
         FsError::Io { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-            return Some(format!("see who may read and write it: ls -ld {}", shell_word(path)));
+            return Some(format!("check its permissions: ls -ld {}", shell_word(path)));
         }
         FsError::Io { .. } => return None,
     };
@@ -377,5 +376,5 @@ pub fn file_hint(error: &FsError) -> Option<String> {
 fn first_error(diagnostics: &[Diagnostic]) -> &str {
     let mut all = diagnostics.iter();
     let error = all.find(|diagnostic| diagnostic.severity == skill::Severity::Error);
-    error.or(diagnostics.first()).map_or("no reason is known", |diagnostic| &diagnostic.message)
+    error.or(diagnostics.first()).map_or("unknown reason", |diagnostic| &diagnostic.message)
 }

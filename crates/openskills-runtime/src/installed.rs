@@ -1,16 +1,17 @@
-//! Skills that `openskills install` put somewhere: which, from where, and by whom they were signed.
+//! Skills installed by `openskills install`: which ones, their origin and who signed them.
 //!
-//! What is known of them is in the state folder, where nobody else writes; a copy stands beside the skills for whoever shares the folder.
+//! The authoritative ledger is in the state folder, where only the user writes. A copy next to the skills informs
+//! others who share the folder.
 
+mod files;
 pub(crate) mod install;
 mod ledger;
 mod origin;
-mod place;
 mod scratch;
 
+pub use files::{back_up_bundle, clean_up, put};
+pub(crate) use files::{back_up_skill, digest_at, remove_skill};
 pub(crate) use ledger::written;
 pub use ledger::{Installed, InstalledSkills, SignatureRecord};
 pub use origin::{OriginUrl, OriginUrlError};
-pub(crate) use place::{aside, digest_at, take_away};
-pub use place::{clean_up, put, put_aside};
-pub(crate) use scratch::UNFINISHED;
+pub(crate) use scratch::SCRATCH_PREFIX;

@@ -1,5 +1,6 @@
-//! The runtime for Agent Skills as a library: it finds skills, tells a model of them, activates them and reads their
-//! files. Nothing here writes to a terminal; the environment is read by the constructor alone.
+//! The Agent Skills runtime as a library. It discovers skills, lists them for a model, activates them, reads their
+//! files and runs their scripts in a sandbox. Nothing here writes to a terminal, and only the constructor reads the
+//! environment.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), openskills_runtime::RuntimeError> {
@@ -18,14 +19,14 @@
 //! let loaded = runtime.activate_skill("my-skill")?;
 //! println!("{}", loaded.instructions);
 //!
-//! // Run its script in the sandbox; `openskills_runtime::init()` is the first call of `main`
+//! // Run its script in the sandbox; `main` must call `openskills_runtime::init()` first
 //! let result = runtime.execute_skill("my-skill", ExecutionOptions::default())?;
 //! println!("{}", result.output);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Agents can name their own folders, in addition to the standard places or instead of them:
+//! Agents can add their own folders to the standard locations, or use only their own:
 //!
 //! ```
 //! # #![expect(clippy::disallowed_methods)]
@@ -80,7 +81,7 @@ mod served;
 mod state;
 
 pub use decide::approvals::{change_lines, manifest_problems};
-pub use decide::audited::Audited;
+pub use decide::audit::AuditOutcome;
 pub use decide::tools::ToolContext;
 pub use disclose::activate::{
     ActivateOptions, Invoker, LoadedSkill, MAX_LISTED, Requests, Resources, user_invocation,
@@ -88,7 +89,7 @@ pub use disclose::activate::{
 pub use disclose::contents::{Contents, FileDigest, beyond_mcp_limits, beyond_standard};
 pub use disclose::load::codex;
 pub use disclose::prompt::{
-    Addressing, Disclosed, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
+    Addressing, CatalogEntry, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
     one_line, prompt,
 };
 pub use disclose::resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
@@ -101,39 +102,39 @@ pub use discover::record::Summary;
 pub use discover::roots::SkillRoot;
 pub use discover::scan::file_name;
 pub use discover::source::Scope;
-pub use discover::watch::Watching;
+pub use discover::watch::WatchUpdate;
 pub use error::{RuntimeError, file_hint};
-pub use installed::install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
+pub use installed::install::{InstallOrigin, InstallOutcome, InstallPlan, InstallScope};
 pub use installed::{
-    Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord, clean_up,
-    put as put_package, put_aside,
+    Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord, back_up_bundle,
+    clean_up, put as put_package,
 };
 pub use problem::{file_problem, problem_of};
 pub use quote::shell_word;
 pub use record::event::{
-    ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CheckpointFailure,
-    CommitFailure, CommitInterruption, Committed, Event, EventSeverity, ExecutionEnd,
-    ExecutionRecord, ExitStatus, InstallRecord, LogBefore, LogRecovered, LogStarted,
-    PolicyDecision, ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart,
-    SkillActivation, WasmExecution, Writing, rfc3339,
+    ActivationFailure, Applied, ApplyFailure, ApplyInterruption, ApprovalChange, CallOutcome,
+    Change, CheckpointFailure, Event, EventSeverity, ExecutionEnd, ExecutionRecord, ExitStatus,
+    InstallRecord, LogRecovered, LogStarted, PolicyDecision, PreviousLog, RepeatInput,
+    ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, SkillActivation,
+    WasmExecution, WriteMode, rfc3339,
 };
 pub use record::process::ProcessIdentity;
-pub use record::replay::{Fate, Repeated, Repetition, Replayed};
-pub use run::undo::LastCommit;
+pub use record::replay::{RepeatResult, Repeated, ReplayStatus, Replayed};
+pub use run::undo::LastApplied;
 pub use run::{
-    Answer, Approver, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, Reader,
+    Answer, Approver, Audience, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation,
     Stage, WasmRun, init, prepare,
 };
 pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use schema::schemas;
 pub use served::approved::ApprovalState;
 pub use served::{
-    Dropped, Fetcher, KeptSkills, Listing, MAX_SERVED, ServerAddress, SkillServer, SkillServers,
-    SyncChange, Wanted,
+    DropSummary, FetchRequest, Fetcher, Listing, MAX_SERVED, ServerAddress, SkillServer,
+    SkillServers, SyncChange, SyncedSkills,
 };
 pub use state::caches::{Cache, CacheKind, caches, clear_cache};
 pub use state::config::{Directory, Logging, RuntimeConfig};
-pub use state::decided::{DisabledSkills, TrustedFolders};
+pub use state::decisions::{DisabledSkills, TrustedFolders};
 pub use state::places::Places;
 pub use state::variables::Variables;
 

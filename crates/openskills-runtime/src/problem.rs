@@ -1,44 +1,41 @@
-//! What stands in the way of reading a file, as a diagnostic.
+//! Diagnostics for files and folders that cannot be read.
 
 use skill::{Code, Diagnostic, Strictness};
 use skill_fs::FsError;
 
-/// Returns the report of a file or folder that cannot be used, shown as `shown`.
+/// Returns the diagnostic for a file or folder that cannot be used; `shown` is its path in the report.
 pub fn file_problem(error: &FsError, shown: &str) -> Diagnostic {
     let (code, message, hint) = match error {
-        FsError::NotFound { .. } => (Code::PathNotFound, "it does not exist".to_owned(), None),
-        FsError::NotAFolder { .. } => (Code::PathNotFound, "it is not a folder".to_owned(), None),
+        FsError::NotFound { .. } => (Code::PathNotFound, "no such file or folder".to_owned(), None),
+        FsError::NotAFolder { .. } => (Code::PathNotFound, "not a folder".to_owned(), None),
         FsError::NotRegular { kind, .. } => (
             Code::NotAFile,
-            format!("it is {kind}, not a regular file"),
-            Some("put a text file there"),
+            format!("expected a regular file, found {kind}"),
+            Some("replace it with a text file"),
         ),
         FsError::Escapes { .. } => (
             Code::LinkEscapes,
-            "it is, or goes through, a link that leads out of the skill or in a circle".to_owned(),
-            Some("copy the file into the skill; links must stay inside it"),
+            "the path goes through a symlink that points outside the skill or forms a loop"
+                .to_owned(),
+            Some("copy the file into the skill; symlinks must stay inside it"),
         ),
         FsError::TooLarge { size, limit, .. } => (
             Code::FileTooLarge,
-            format!("it has {size} bytes; at most {limit} are read"),
+            format!("too large: {size} bytes (limit: {limit})"),
             Some("move details into files under `references/`; they are read only when needed"),
         ),
-        FsError::BadName { name, .. } => (
-            Code::PathNotText,
-            format!("a file in the skill has a name that is not allowed: {name:?}"),
-            None,
-        ),
+        FsError::BadName { name, .. } => {
+            (Code::PathNotText, format!("file name not allowed in a skill: {name:?}"), None)
+        }
         FsError::Limit { what, limit, .. } => (
             Code::SearchLimit,
-            format!("it holds more than {limit} {what}"),
-            Some("name a folder further in"),
+            format!("contains more than {limit} {what}"),
+            Some("pass a more specific folder"),
         ),
         FsError::Changed { .. } => {
-            (Code::Unreadable, "it changed while it was read".to_owned(), Some("try again"))
+            (Code::Unreadable, "changed while it was being read".to_owned(), Some("try again"))
         }
-        FsError::Io { source, .. } => {
-            (Code::Unreadable, format!("it cannot be read: {source}"), None)
-        }
+        FsError::Io { source, .. } => (Code::Unreadable, format!("cannot be read: {source}"), None),
     };
     let problem = problem_of(code, shown, message);
     match hint {
@@ -47,7 +44,7 @@ pub fn file_problem(error: &FsError, shown: &str) -> Diagnostic {
     }
 }
 
-/// Returns a problem of a whole file. Codes of files are reported at both levels of strictness.
+/// Returns a diagnostic for a whole file. Such diagnostics are reported at both levels of strictness.
 pub fn problem_of(code: Code, shown: &str, message: impl Into<String>) -> Diagnostic {
     let file = if shown.is_empty() { "." } else { shown };
     Diagnostic::of_file(code, Strictness::Lenient, file, message.into())

@@ -1,8 +1,8 @@
-//! Text of a stranger in a command that is shown to be typed.
+//! Quotes untrusted text for commands that are shown to be pasted into a shell.
 
 use std::borrow::Cow;
 
-/// Returns `text` as one word of a shell, whatever it holds.
+/// Returns `text` quoted as a single shell word.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | '+');
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_bring_a_command() {
+    fn names_cannot_inject_commands() {
         for (text, word) in [
             ("project/pdf", "project/pdf"),
             ("nested-a~2/x", "'nested-a~2/x'"),

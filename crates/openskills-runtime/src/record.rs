@@ -1,4 +1,5 @@
-//! Records what happened: `event` says what there is to record, `log` writes it, `replay` goes through it again.
+//! Records what happened: `event` defines the events, `log` stores them, `replay` compares them with the current
+//! skills.
 
 pub(crate) mod event;
 pub mod log;

@@ -1,5 +1,5 @@
-//! Runs scripts of skills: chosen purely, permitted by [`authorize`](crate::decide::permit::authorize), run from a copy of what was permitted, in
-//! the sandbox, and written to the log before the result is returned.
+//! Runs scripts of skills. A run is permitted by [`authorize`](crate::decide::permit::authorize), starts in the sandbox
+//! from a private copy of the permitted files, and is logged before its result is returned.
 
 mod cancel;
 pub(crate) mod carry_out;
@@ -11,7 +11,7 @@ mod environment;
 mod execute;
 mod input;
 mod interpreter;
-mod interpreter_answers;
+mod interpreter_cache;
 pub(crate) mod libraries;
 pub(crate) mod linked;
 pub(crate) mod module;
@@ -22,9 +22,9 @@ pub(crate) mod packages;
 mod permitted;
 pub(crate) mod prepare;
 mod protected_names;
-pub(crate) mod ran;
 pub(crate) mod repeat;
 pub(crate) mod run_folder;
+pub(crate) mod run_result;
 mod spec;
 pub mod undo;
 mod undone;
@@ -47,134 +47,136 @@ use crate::record::log::Redactor;
 use crate::{ExecutionRecord, RuntimeError};
 
 pub use cancel::Cancel;
-pub(crate) use cause::Failed;
-pub use cause::Reader;
-pub(crate) use choose::{Candidate, Chosen, Runs, choose, with_types};
-pub(crate) use copy::{Expected, PrivateCopy};
+pub use cause::Audience;
+pub(crate) use cause::FailedRun;
+pub(crate) use choose::{Candidate, ChosenScript, RunMethod, add_typescript_flag, choose};
+pub(crate) use copy::{ExpectedDigest, PrivateCopy};
 pub(crate) use diff::diff;
 pub use input::Input;
-pub(crate) use input::Otherwise;
+pub(crate) use input::OtherInput;
 pub(crate) use interpreter::{Interpreter, Search, interpreter};
 pub(crate) use module_cache::ModuleCache;
 pub use options::{Caller, ExecutionOptions, Invocation, Stage};
-pub use outside::OutsidePlaces;
-pub(crate) use outside::{own_places, real_home, touches};
-pub(crate) use permitted::{Permitted, Provided};
+pub use outside::OutsidePaths;
+pub(crate) use outside::{overlaps, own_folders, real_home};
+pub(crate) use permitted::{Permitted, ProvidedPaths};
 pub(crate) use run_folder::RunFolder;
 pub(crate) use spec::{RunInputs, spec};
-pub(crate) use variables::never_given;
+pub(crate) use variables::forbidden_variable;
 
-/// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
-/// `main`; without it nothing runs in a sandbox.
+/// Takes over this process if it was started as a sandbox stage or as the runner of a module inside a sandbox. Call it
+/// first in `main`; without it nothing can run in a sandbox.
 pub fn init() {
     sandbox::init();
     sandbox_wasm::init();
 }
 
-/// Gets a sandbox ready for the run that follows, while the skill is looked for. It runs nothing, and is gone if no run follows.
+/// Prepares a sandbox in the background while the skill is being looked up. It runs nothing and is discarded if no run
+/// follows.
 pub fn prepare() {
     sandbox::prepare();
 }
 
-/// What there is to know of a run of WebAssembly.
+/// Details of a WebAssembly run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WasmRun {
     /// The digest of the module.
     pub module: Digest,
-    /// How many steps it took.
+    /// The number of executed steps.
     pub fuel: u64,
-    /// The most memory that it had, in bytes.
+    /// Its peak memory use in bytes.
     pub memory: u64,
-    /// What it did that it may not, if it was ended for that.
+    /// Why it trapped, if it did.
     pub trap: Option<String>,
     /// Whether it ran inside the operating system's sandbox.
     pub is_staged: bool,
-    /// Whether its code was in the cache.
+    /// Whether its compiled code came from the cache.
     pub was_cached: bool,
-    /// Places that it may read and was not given, since they are no folders.
-    pub left_out: Vec<PathBuf>,
+    /// Paths that it may read but did not get, because modules can only be given folders.
+    pub skipped_paths: Vec<PathBuf>,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Execution {
-    /// What it wrote to standard output, as text.
+    /// Its standard output as text.
     pub output: String,
-    /// The same as data, where it is JSON.
+    /// Its standard output as data, if it is JSON.
     pub json: Option<Value>,
-    /// The bytes of standard output, as far as they are kept.
+    /// The captured bytes of standard output.
     pub stdout: Vec<u8>,
-    /// The bytes of standard error, as far as they are kept.
+    /// The captured bytes of standard error.
     pub stderr: Vec<u8>,
-    /// How many bytes it wrote to each of them; what is not kept is lost.
+    /// How many bytes it wrote to standard output and standard error; output beyond the captured part is lost.
     pub written: [u64; 2],
     /// How it ended.
     pub ended: Ended,
-    /// The signal that this process got while it ran, and that ended it: nothing of it was applied.
+    /// The signal that this process received during the run and that stopped it; none of its changes were applied.
     pub interrupted: Option<i32>,
-    /// The record that is in the log.
+    /// The logged record.
     pub record: ExecutionRecord,
-    /// What it tried and was not let.
+    /// Blocked system calls.
     pub violations: Vec<Violation>,
-    /// What it changed in its workspace.
+    /// Its changes to the workspace.
     pub changes: Vec<Change>,
-    /// The same as lines of text, for a dry run.
+    /// The changes as a text diff, for a dry run.
     pub diff: Option<String>,
-    /// What else there is to know about them: why a dry run's would be refused, what was kept of what came meanwhile.
+    /// A note about the changes: why those of a dry run would be refused, or which concurrent edits were kept.
     pub note: Option<String>,
-    /// What a dry run kept from happening, of what the skill says that it does beyond files (`network`, `external`); `unknown` where it says nothing.
-    pub held_back: Vec<&'static str>,
-    /// Whether those changes were made.
-    pub committed: bool,
-    /// Whether `openskills undo` can take them back.
+    /// Declared side effects that a dry run prevented (`network`, `external`); `unknown` if the skill declares none.
+    pub withheld: Vec<&'static str>,
+    /// Whether the changes were applied to the workspace.
+    pub applied: bool,
+    /// Whether `openskills undo` can revert the changes.
     pub can_undo: bool,
-    /// Why it cannot, where they were made or files were written directly.
+    /// Why `openskills undo` cannot revert them, if they were applied or written directly.
     pub cannot_undo: Option<String>,
-    /// Why they were not, where they should have been.
-    pub not_committed: Option<Box<RuntimeError>>,
-    /// Why it most likely failed.
+    /// Why the changes were not applied although they should have been.
+    pub not_applied: Option<Box<RuntimeError>>,
+    /// The likely causes of a failure.
     pub causes: Vec<String>,
-    /// The interpreter that ran it.
+    /// The interpreter of the script.
     pub interpreter: Option<PathBuf>,
-    /// What held while it ran.
+    /// The guarantees that were enforced during the run.
     pub enforced: Vec<Guarantee>,
-    /// The kind of sandbox that it ran in; none for a module that ran in this process.
+    /// The sandbox tier; `None` for a module that ran in this process.
     pub tier: Option<sandbox::Tier>,
-    /// More of it, if it was a module.
+    /// Details of a WebAssembly run.
     pub wasm: Option<WasmRun>,
-    /// What it was held to.
+    /// The resource limits.
     pub limits: sandbox::Limits,
-    /// How long each step took.
+    /// The duration of each step.
     pub timings: Vec<(&'static str, Duration)>,
-    /// What it asked the proxy for, and whether it was let.
-    pub reached: Vec<sandbox::proxy::Reached>,
-    /// What the skill declares and was not granted, one line each.
-    pub left_out: Vec<String>,
-    /// What the audit wants reviewed, if no stored approval was made in view of it.
+    /// Hosts that it tried to reach, and whether that was allowed.
+    pub reached: Vec<sandbox::proxy::ProxyRequest>,
+    /// What the skill declares but was not granted, one line each.
+    pub not_granted: Vec<String>,
+    /// The audit findings that need review, unless a stored approval already covers them.
     pub review: Option<String>,
-    /// Values of granted variables whose names or forms say that they are secrets.
+    /// Values of granted variables that look like secrets, by name or form.
     pub(crate) secrets: Redactor,
 }
 
 impl Execution {
-    /// Adds to the note.
+    /// Appends to the note.
     pub(crate) fn add_note(&mut self, text: &str) {
         let before = self.note.take().map_or_else(String::new, |note| format!("{note}; "));
         self.note = Some(before + text);
     }
 
-    /// Returns true if it wrote to its workspace and nothing of that was kept, since it failed.
+    /// Returns true if the run failed and its changes to the workspace were discarded.
     pub fn is_dropped(&self) -> bool {
         let is_good = self.ended == Ended::Exited(0) && self.interrupted.is_none();
         !is_good && !self.changes.is_empty() && self.diff.is_none()
     }
 
-    /// Returns a text of it as a model may see it: without the values of secret variables that it was granted. The user sees the text as it is.
+    /// Redacts granted secret values in a text, so that a model may see it. The user sees the original text.
     pub fn for_model<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.secrets.redact_values(text)
     }
 
-    /// Returns standard output and standard error as a model may see them. Where one was cut, what may be half a secret goes too.
+    /// Returns standard output and standard error with secrets redacted. If one was truncated, a possible partial
+    /// secret at its end is removed too.
     pub fn streams_for_model(&self) -> [String; 2] {
         let clean = |kept: &[u8], total: u64| {
             let whole = self.secrets.whole(kept, total);
@@ -184,30 +186,30 @@ impl Execution {
     }
 }
 
-/// What the user says to a request.
+/// The user's answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// No.
+    /// The user declined.
     No,
-    /// None: nobody could be asked.
+    /// The user could not be prompted.
     Nothing,
-    /// For this once.
+    /// Approved for this run only.
     Once(Grant),
-    /// For this content, from now on.
+    /// Approved for this content from now on.
     Always,
 }
 
-/// Asks the user where a run needs a word of theirs.
+/// Prompts the user when a run needs approval.
 #[derive(Clone)]
 pub struct Approver(Arc<dyn Fn(&Request) -> Answer + Send + Sync>);
 
 impl Approver {
-    /// Returns one that asks by `ask`.
+    /// Creates an approver that calls `ask`.
     pub fn new(ask: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Asks.
+    /// Prompts the user.
     pub fn ask(&self, request: &Request) -> Answer {
         (self.0)(request)
     }

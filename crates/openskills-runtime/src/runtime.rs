@@ -1,4 +1,4 @@
-//! [`OpenSkillRuntime`]: everything the library does, behind one value.
+//! [`OpenSkillRuntime`], the entry point of the library.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
@@ -15,41 +15,43 @@ use rayon::prelude::*;
 use skill::{Arguments, Code, Diagnostic, Digest, Frontmatter};
 use skill_fs::{AbsPath, Digests, FsError};
 
-use crate::disclose::activate::{Given, check_invoker, content, instructions, resources};
+use crate::disclose::activate::{
+    PlaceholderInput, check_invoker, content, instructions, resources,
+};
 use crate::disclose::load::{load, model_may_invoke};
 use crate::disclose::prompt::prompt;
-use crate::disclose::schema_arguments::{ArgumentSchema, Fitting, fit};
+use crate::disclose::schema_arguments::{ArgumentSchema, ParsedArguments, parse_arguments};
 use crate::disclose::session::Session;
 use crate::disclose::uri::uri;
 use crate::discover::discovery::{Discovery, discover, hash_folders, problems};
-use crate::discover::index::Place;
-use crate::discover::watch::{Watching, watch};
+use crate::discover::index::SkillLocation;
+use crate::discover::watch::{WatchUpdate, watch};
 use crate::problem::problem_of;
 use crate::record::log::Log;
 use crate::{
-    ActivateOptions, Addressing, Change, Directory, Disclosed, Event, LoadedSkill, Places, Prompt,
-    PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry, ResourceRead,
-    RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry, SkillRoot,
-    disclose::resource, disclose::search, is_showable_path,
+    ActivateOptions, Addressing, CatalogEntry, Change, Directory, Event, LoadedSkill, Places,
+    Prompt, PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry,
+    ResourceRead, RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry,
+    SkillRoot, disclose::resource, disclose::search, is_showable_path,
 };
 
 type Observer = Box<dyn FnMut(&Event) + Send>;
 
-/// The runtime: finds skills, tells a model of them, activates them and reads their files.
+/// Discovers skills, lists them for a model, activates them and reads their files.
 ///
-/// Nothing is found before [`discover_skills`](Self::discover_skills) was called.
+/// Call [`discover_skills`](Self::discover_skills) first; until then there are no skills.
 pub struct OpenSkillRuntime {
     pub(crate) config: RuntimeConfig,
     pub(crate) places: Option<Places>,
-    /// Why there are no places.
-    pub(crate) lost: String,
+    /// Why `places` is `None`.
+    pub(crate) places_error: String,
     pub(crate) found: Discovery,
     pub(crate) session: Session,
     pub(crate) observer: Option<Observer>,
     pub(crate) log: Option<Log>,
-    /// Why what was discovered is not in the log.
+    /// Set if discoveries could not be written to the log.
     pub(crate) not_logged: Option<RuntimeError>,
-    /// Skills that the log was warned of.
+    /// Skills for which the log already has a warning.
     pub(crate) warned: HashSet<String>,
 }
 
@@ -66,24 +68,25 @@ impl Default for OpenSkillRuntime {
 }
 
 impl OpenSkillRuntime {
-    /// Returns a runtime that looks in the standard places around the working folder.
+    /// Returns a runtime that uses the standard locations for the working folder.
     pub fn new() -> Self {
         Self::with_config(RuntimeConfig::default())
     }
 
-    /// Returns a runtime as `config` says. Reads the environment where `config` leaves the places open; a problem with
-    /// that is told by [`discover_skills`](Self::discover_skills).
+    /// Returns a runtime with the given configuration. Reads the environment if `config.places` is `None`; if that
+    /// fails, [`discover_skills`](Self::discover_skills) returns the error.
     pub fn with_config(config: RuntimeConfig) -> Self {
-        let (places, lost) = match config.places.clone().map_or_else(Places::from_environment, Ok) {
-            Ok(places) => (Some(places), String::new()),
-            Err(error) => (None, error.to_string()),
-        };
+        let (places, places_error) =
+            match config.places.clone().map_or_else(Places::from_environment, Ok) {
+                Ok(places) => (Some(places), String::new()),
+                Err(error) => (None, error.to_string()),
+            };
         let state = places.as_ref().and_then(|places| places.state.as_ref());
-        let session = Session::new(config.session_id.clone(), made_session_id(), state);
+        let session = Session::new(config.session_id.clone(), new_session_id(), state);
         Self {
             config,
             places,
-            lost,
+            places_error,
             found: Discovery::default(),
             session,
             observer: None,
@@ -93,45 +96,46 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Adds a folder of skills of the user's own.
+    /// Adds a skill folder that is trusted as the user's own.
     #[must_use]
     pub fn with_custom_directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.config.custom_directories.push(Directory::new(path));
         self
     }
 
-    /// Sets the project.
+    /// Sets the project folder.
     #[must_use]
     pub fn with_project_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.config.project_root = Some(path.into());
         self
     }
 
-    /// Hands every event to `observer`, as it happens.
+    /// Calls `observer` for every event as it happens.
     pub fn on_event(&mut self, observer: impl FnMut(&Event) + Send + 'static) {
         self.observer = Some(Box::new(observer));
     }
 
-    /// Returns where things are.
+    /// Returns the folders that the runtime uses.
     pub fn places(&self) -> Result<&Places, RuntimeError> {
-        let lost = || RuntimeError::Setup { message: self.lost.clone(), hint: None };
-        self.places.as_ref().ok_or_else(lost)
+        let places_error =
+            || RuntimeError::Setup { message: self.places_error.clone(), hint: None };
+        self.places.as_ref().ok_or_else(places_error)
     }
 
-    /// Returns the session that activations belong to.
+    /// Returns the id of the session that activations belong to.
     pub fn session_id(&self) -> &str {
         &self.session.id
     }
 
-    /// Looks for skills and returns those that can be used. Only frontmatter is read, and not even that of a file that
-    /// is as it was. One bad skill stops no other: see [`problems`](Self::problems).
+    /// Discovers skills and returns the usable ones. Reads only frontmatter, and skips files that have not changed. A
+    /// broken skill does not affect the others: see [`problems`](Self::problems).
     pub fn discover_skills(&mut self) -> Result<Vec<Arc<Skill>>, RuntimeError> {
         self.rediscover()?;
         Ok(self.list_skills())
     }
 
-    /// As [`discover_skills`](Self::discover_skills); returns what is new, changed or gone since the last time, or
-    /// since the index was last kept.
+    /// Like [`discover_skills`](Self::discover_skills), but returns what was added, changed or removed since the last
+    /// discovery or since the index was last saved.
     pub fn rediscover(&mut self) -> Result<Vec<Event>, RuntimeError> {
         let found = discover(&self.config, self.places()?, SystemTime::now())?;
         let events = events(&self.found, &found, Timestamp::now());
@@ -140,12 +144,12 @@ impl OpenSkillRuntime {
         Ok(events)
     }
 
-    /// Returns the skills that can be used, sorted by name: one of each name.
+    /// Returns the usable skills, sorted by name, one per name.
     pub fn list_skills(&self) -> Vec<Arc<Skill>> {
         self.found.index.skills.iter().filter(|skill| skill.is_visible()).cloned().collect()
     }
 
-    /// Returns every skill, also those that are shadowed or switched off.
+    /// Returns every skill, including shadowed and disabled ones.
     pub fn all_skills(&self) -> &[Arc<Skill>] {
         &self.found.index.skills
     }
@@ -155,43 +159,43 @@ impl OpenSkillRuntime {
         &self.found.index.refused
     }
 
-    /// Returns every problem that discovery found, each once.
+    /// Returns every problem found by discovery, without duplicates.
     pub fn problems(&self) -> Vec<&Diagnostic> {
         problems(&self.found)
     }
 
-    /// Returns the folders that were looked at, in the order of precedence inside a trust level.
+    /// Returns the searched folders, in order of precedence within a trust level.
     pub fn roots(&self) -> &[SkillRoot] {
         &self.found.roots.roots
     }
 
-    /// Returns the project, and whether its skills count as the user's own.
+    /// Returns the project folder and whether it is trusted.
     pub fn project(&self) -> Option<(&AbsPath, bool)> {
         let Discovery { roots, .. } = &self.found;
         roots.project.as_ref().map(|project| (project, roots.is_trusted))
     }
 
-    /// Returns why the index could not be kept, if so. Nothing but time is lost.
-    pub fn not_kept(&self) -> Option<&FsError> {
-        self.found.not_kept.as_ref()
+    /// Returns the error if the index could not be saved. That only makes the next discovery slower.
+    pub fn cache_error(&self) -> Option<&FsError> {
+        self.found.cache_error.as_ref()
     }
 
-    /// Returns the skill of an id, or the one that a name means.
+    /// Returns the skill with this id, or the one that this name refers to.
     pub fn skill(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
         self.found.index.find(name)
     }
 
-    /// Returns every skill of a name, the one that is meant first. An id is no name.
+    /// Returns every skill with this name, starting with the one that the name refers to. Ids are not accepted.
     pub fn candidates(&self, name: &str) -> &[Arc<Skill>] {
         if name.contains('/') { &[] } else { self.found.index.named(name) }
     }
 
-    /// Returns whether the model may start a skill by itself, by all that its files say.
+    /// Returns whether the skill's files allow the model to invoke it.
     pub fn model_may_invoke(&self, skill: &Skill) -> bool {
         model_may_invoke(skill)
     }
 
-    /// Returns the digest of a skill's content. It is computed when it is first needed, and again after a change.
+    /// Returns the digest of a skill's content. It is cached until the content changes.
     pub fn hash(&self, skill: &Skill) -> Result<String, RuntimeError> {
         let mut hashes = self.hashes(&[skill]);
         let hash = hashes.pop().expect("there is one for each skill");
@@ -202,7 +206,7 @@ impl OpenSkillRuntime {
         self.all_digests(skills).into_iter().map(|digests| Ok(digests?.content)).collect()
     }
 
-    /// Returns both digests of a skill.
+    /// Returns the content digest and the bundle digest of a skill.
     pub(crate) fn digests(&self, skill: &Skill) -> Result<Digests, FsError> {
         self.all_digests(&[skill]).pop().expect("there is one for each skill")
     }
@@ -213,26 +217,26 @@ impl OpenSkillRuntime {
         let folders: Vec<(&AbsPath, &AbsPath)> = skills
             .iter()
             .filter_map(|skill| match &skill.place {
-                Place::Folder { root, folder, .. } => Some((root.as_ref(), folder)),
-                Place::Builtin(_) | Place::Served(_) => None,
+                SkillLocation::Folder { root, folder, .. } => Some((root.as_ref(), folder)),
+                SkillLocation::Builtin(_) | SkillLocation::Served(_) => None,
             })
             .collect();
         let mut folders = hash_folders(&folders, cache, SystemTime::now()).into_iter();
         let digests = |skill: &&Skill| match &skill.place {
-            Place::Builtin(builtin) => {
+            SkillLocation::Builtin(builtin) => {
                 let digest = builtin.hash();
                 Ok(Digests { content: digest, bundle: digest })
             }
-            Place::Served(served) => {
+            SkillLocation::Served(served) => {
                 let digest = served.digest();
                 Ok(Digests { content: digest, bundle: digest })
             }
-            Place::Folder { .. } => folders.next().expect("there is one for each folder"),
+            SkillLocation::Folder { .. } => folders.next().expect("there is one for each folder"),
         };
         skills.iter().map(digests).collect()
     }
 
-    /// Returns skills as entries of an index. This needs the digest of each.
+    /// Returns index entries for `skills`. This computes the digest of each.
     pub fn index_entries(&self, skills: &[Arc<Skill>]) -> Vec<SkillIndexEntry> {
         let plain: Vec<&Skill> = skills.iter().map(Arc::as_ref).collect();
         let hashes = self.hashes(&plain);
@@ -250,23 +254,23 @@ impl OpenSkillRuntime {
         skills.iter().zip(hashes).zip(by_model).map(entry).collect()
     }
 
-    /// Writes the catalogue that tells a model which skills there are. Skills that it may not start are not in it.
+    /// Returns the catalog of skills for a model's prompt, without the skills that the model may not invoke.
     pub fn prompt(&self, options: &PromptOptions) -> Result<Disclosure, RuntimeError> {
         let open = self.skills_for_model();
         let mut disclosed = Vec::new();
-        let mut unfit = Vec::new();
+        let mut unprintable = Vec::new();
         for skill in &open {
             let location = skill.location().filter(|_| options.addressing == Addressing::Location);
             if location.as_ref().is_some_and(|location| !is_showable_path(location)) {
-                unfit.push(skill.id.clone());
+                unprintable.push(skill.id.clone());
                 continue;
             }
             let skill_id = location.is_none().then(|| skill.id.clone());
-            disclosed.push(Disclosed {
+            disclosed.push(CatalogEntry {
                 skill_id,
                 location,
                 server: skill.served_by().map(|(server, _)| server.to_owned()),
-                ..Disclosed::new(&skill.name, &skill.listing())
+                ..CatalogEntry::new(&skill.name, &skill.listing())
             });
         }
         let known: HashSet<&str> = open.iter().map(|skill| skill.id.as_str()).collect();
@@ -274,15 +278,15 @@ impl OpenSkillRuntime {
         let hidden =
             all.iter().map(|skill| skill.id.clone()).filter(|id| !known.contains(id.as_str()));
         let hidden = hidden.collect();
-        Ok(Disclosure { prompt: prompt(&disclosed, options)?, hidden, unfit })
+        Ok(Disclosure { prompt: prompt(&disclosed, options)?, hidden, unprintable })
     }
 
-    /// Activates a skill as the model does: returns its instructions, and the names of its files.
+    /// Activates a skill on behalf of the model; returns its instructions and the names of its files.
     pub fn activate_skill(&mut self, name: &str) -> Result<LoadedSkill, RuntimeError> {
         self.activate(name, &ActivateOptions::default())
     }
 
-    /// Activates a skill. It is in the log before its instructions are returned.
+    /// Activates a skill. The activation is logged before the instructions are returned.
     pub fn activate(
         &mut self,
         name: &str,
@@ -295,7 +299,8 @@ impl OpenSkillRuntime {
                     self.forget_activation(&loaded, options.arguments.as_deref());
                     return Err(error);
                 }
-                // What the skill was before it was edited holds no more. What took its place is not forgotten, or nothing would hold.
+                // End the activation of an earlier version of the skill, but not of this one: tool limits must stay in
+                // force.
                 let now = loaded.activation.hash.as_str();
                 if self.session.end(&loaded.id, Some(now))? {
                     loaded.is_noted = false;
@@ -317,15 +322,15 @@ impl OpenSkillRuntime {
         let skill = self.skill(name)?.clone();
         self.check_approved(&skill)?;
         let mut loaded = load(&skill, self.config.strictness())?;
-        if let Place::Served(served) = &skill.place {
+        if let SkillLocation::Served(served) = &skill.place {
             loaded.document = self.served_document(&skill, served)?;
         }
         let frontmatter = &loaded.document.frontmatter;
-        // What the user started in this session is started, for the model too.
+        // Once the user has activated it in this session, the model may use it too.
         if options.invoker == crate::Invoker::User || !self.is_active(&skill.id) {
             check_invoker(&skill, &loaded, options.invoker)?;
         }
-        let fitting = fitting(&skill, frontmatter, options.arguments.as_deref())?;
+        let parsed = parsed(&skill, frontmatter, options.arguments.as_deref())?;
         self.check_libraries(&skill, frontmatter)?;
         let dependencies = self.missing_dependencies(&skill, frontmatter)?;
         let mut activation = SkillActivation {
@@ -342,33 +347,33 @@ impl OpenSkillRuntime {
         self.check_policy(&skill, frontmatter)?;
         self.check_clearance(&skill, &loaded)?;
         let resources = resources(&skill, loaded.root.as_ref())?;
-        // The digest is of what was read only if nothing changed meanwhile.
+        // The digest describes what was read only if the skill has not changed in the meantime.
         crate::disclose::load::open(&skill)?;
         let arguments = options.arguments.as_deref();
         let key = Session::key(&activation, skill.path(), arguments);
-        activation.repeated = self.session.has(&key) && !options.again;
+        activation.repeated = self.session.has(&key) && !options.repeat;
         let instructions = if activation.repeated {
             format!(
-                "`{}` is active in this session already; its instructions have not changed.",
+                "`{}` is already active in this session; its instructions have not changed.",
                 skill.id
             )
         } else {
             let body = &loaded.document.body.text;
             let served_at = uri(&skill.id, "");
-            let folder = if options.read_by.is_some() { &served_at } else { skill.path() };
-            let given = Given {
+            let folder = if options.read_hint.is_some() { &served_at } else { skill.path() };
+            let given = PlaceholderInput {
                 arguments,
-                fitting: fitting.as_ref(),
+                parsed: parsed.as_ref(),
                 session_id: self.session.id.as_str(),
                 skill_dir: folder,
             };
             instructions(body, frontmatter, &skill, &given)?
         };
-        // Of two at the same time one is the first.
+        // If two processes activate it at the same time, only one is first.
         let mut is_noted = false;
         if !activation.repeated {
             is_noted = !self.session.note(key, &activation)?;
-            if !is_noted && !options.again {
+            if !is_noted && !options.repeat {
                 return self.activate_unrecorded(name, options);
             }
         }
@@ -381,22 +386,22 @@ impl OpenSkillRuntime {
             content: String::new(),
             resources,
             requests: match &skill.place {
-                // What a server asks for beyond its text is nobody's to give.
-                Place::Served(_) => Requests::default(),
-                Place::Builtin(_) | Place::Folder { .. } => {
+                // A skill from a server gets none of the settings it requests.
+                SkillLocation::Served(_) => Requests::default(),
+                SkillLocation::Builtin(_) | SkillLocation::Folder { .. } => {
                     Requests::new(&skill, frontmatter, options)
                 }
             },
-            arguments: fitting.map(|fitting| fitting.data),
+            arguments: parsed.map(|parsed| parsed.data),
             activation,
             diagnostics: loaded.diagnostics.into_iter().chain(dependencies).collect(),
             is_noted,
         };
-        activated.content = content(&activated, &skill, options.read_by.as_deref());
+        activated.content = content(&activated, &skill, options.read_hint.as_deref());
         Ok(activated)
     }
 
-    /// Refuses a skill whose libraries are not there.
+    /// Fails if libraries that the skill needs are not installed.
     pub(crate) fn check_libraries(
         &self,
         skill: &Skill,
@@ -416,7 +421,7 @@ impl OpenSkillRuntime {
         Err(RuntimeError::MissingLibraries { skill, missing: names, hint })
     }
 
-    /// Warns of what a skill's metadata names and is not there: nobody installs it in passing.
+    /// Returns a warning for each missing dependency from the skill's metadata. The runtime never installs them.
     fn missing_dependencies(
         &self,
         skill: &Skill,
@@ -432,15 +437,14 @@ impl OpenSkillRuntime {
             .libraries(self.config.project_root.as_deref())
             .missing_dependencies(&named);
         let warning = |(name, how): (String, String)| {
-            let message =
-                format!("`{}` depends on `{name}`, which is not installed here", skill.id);
+            let message = format!("`{}` depends on `{name}`, which is not installed", skill.id);
             problem_of(Code::MissingDependency, &shown, message).with_hint(how)
         };
         Ok(missing.into_iter().map(warning).collect())
     }
 
-    /// Takes an activation back: its instructions did not reach the model, so the next one gives them again. One that was
-    /// active before stays so.
+    /// Reverts an activation whose instructions did not reach the model, so that the next one returns them again. An
+    /// earlier activation stays.
     pub fn forget_activation(&mut self, loaded: &LoadedSkill, arguments: Option<&str>) {
         let path = self.found.index.with_id(&loaded.id).map(|skill| skill.path().to_owned());
         if let Some(path) = path.filter(|_| loaded.is_noted) {
@@ -448,7 +452,7 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Reads a file of a skill, for whoever may start the skill.
+    /// Reads a file of a skill. The caller must be allowed to invoke the skill.
     pub fn read_resource(
         &mut self,
         name: &str,
@@ -461,8 +465,10 @@ impl OpenSkillRuntime {
         self.check_reader(&skill, options.invoker)?;
         self.check_clearance(&skill, &load(&skill, self.config.strictness())?)?;
         let resource = match &skill.place {
-            Place::Served(served) => self.served_resource(&skill, served, path, options)?,
-            Place::Builtin(_) | Place::Folder { .. } => resource::read(&skill, path, options)?,
+            SkillLocation::Served(served) => self.served_resource(&skill, served, path, options)?,
+            SkillLocation::Builtin(_) | SkillLocation::Folder { .. } => {
+                resource::read(&skill, path, options)?
+            }
         };
         let read = ResourceRead {
             skill_id: skill.id.clone(),
@@ -478,56 +484,58 @@ impl OpenSkillRuntime {
         Ok((resource, read))
     }
 
-    /// Returns every file of a skill; none is read.
+    /// Returns the entries of a skill's folder without reading any file.
     pub fn files(&self, name: &str) -> Result<Vec<ResourceEntry>, RuntimeError> {
         resource::files(self.skill(name)?)
     }
 
-    /// Returns true if a skill was activated in the session, by whomever.
+    /// Returns true if the user or the model activated the skill in this session.
     pub fn is_active(&self, id: &str) -> bool {
         self.session.active().is_ok_and(|active| active.iter().any(|(active, _)| active == id))
     }
 
-    /// Returns the skills that hold at least one of the words in `query`, the best first.
+    /// Returns the skills that contain at least one word of `query`, best match first.
     pub fn search(&self, query: &str) -> Vec<SearchHit> {
         search::search(&self.list_skills(), query)
     }
 
-    /// Returns the skills that the model may know of: those that can be used and that it may start by itself.
+    /// Returns the usable skills that the model may see and invoke.
     pub fn skills_for_model(&self) -> Vec<Arc<Skill>> {
         let visible = self.list_skills();
         let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
         let open = visible.into_iter().zip(by_model).filter(|(_, may)| *may);
         let approvals = OnceCell::new();
-        open.map(|(skill, _)| skill).filter(|skill| self.is_told(skill, &approvals)).collect()
+        open.map(|(skill, _)| skill)
+            .filter(|skill| self.is_visible_to_model(skill, &approvals))
+            .collect()
     }
 
-    /// Discovers the skills, and again whenever they change, until `on_change` breaks off. The first call is for the first
-    /// discovery.
+    /// Discovers the skills and repeats that whenever they change, until `on_change` returns `Break`. The first call
+    /// reports the initial discovery.
     pub fn watch(
         &mut self,
-        mut on_change: impl FnMut(&Self, Watching<'_>) -> ControlFlow<()>,
+        mut on_change: impl FnMut(&Self, WatchUpdate<'_>) -> ControlFlow<()>,
     ) -> Result<(), RuntimeError> {
         watch(self, &mut on_change)
     }
 }
 
-/// A catalogue, and who is not in it.
+/// A catalog, and the skills that are not in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disclosure {
-    /// The catalogue.
+    /// The catalog.
     pub prompt: Prompt,
-    /// The ids of skills that the model may not start by itself.
+    /// The ids of skills that the model may not invoke.
     pub hidden: Vec<String>,
-    /// The ids of skills whose path cannot stand in a prompt.
-    pub unfit: Vec<String>,
+    /// The ids of skills whose path cannot be shown in a prompt.
+    pub unprintable: Vec<String>,
 }
 
-/// Returns what is different between two discoveries.
+/// Returns the events for the differences between two discoveries.
 fn events(before: &Discovery, now: &Discovery, at: Timestamp) -> Vec<Event> {
     let mut events = Vec::new();
     if before.index.skills.is_empty() {
-        let event = |skill: &Arc<Skill>| Some(Event::discovered(skill, skill.news?, at));
+        let event = |skill: &Arc<Skill>| Some(Event::discovered(skill, skill.change?, at));
         let gone = now.gone.iter().map(|gone| Event::Removed {
             skill_id: gone.id.clone(),
             name: gone.name.clone(),
@@ -551,20 +559,20 @@ fn events(before: &Discovery, now: &Discovery, at: Timestamp) -> Vec<Event> {
     events
 }
 
-/// Reads the arguments of a skill that describes them, and holds them to that.
-fn fitting(
+/// Parses and validates the arguments of a skill that has an argument schema.
+fn parsed(
     skill: &Skill,
     frontmatter: &Frontmatter,
     given: Option<&str>,
-) -> Result<Option<Fitting>, RuntimeError> {
+) -> Result<Option<ParsedArguments>, RuntimeError> {
     let Some(Arguments::Schema(schema)) = &frontmatter.arguments else { return Ok(None) };
     let schema = ArgumentSchema::of(schema);
-    fit(&schema, given)
+    parse_arguments(&schema, given)
         .map(Some)
         .map_err(|message| RuntimeError::arguments(&skill.id, message, &schema.json))
 }
 
-fn made_session_id() -> String {
+fn new_session_id() -> String {
     let now = Timestamp::now().as_nanosecond();
     let digest = Digest::of(format!("{now} {}", std::process::id()).as_bytes());
     format!("session-{}", &digest.short()[..16])

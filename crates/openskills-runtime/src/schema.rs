@@ -1,18 +1,15 @@
-//! The JSON Schemas of the runtime's own files. The parsers are stricter where a schema cannot be.
+//! JSON Schemas of the runtime's own files. The parsers also enforce rules that a schema cannot express.
 
 use serde_json::{Map, Value, json};
 use skill::capabilities::CapabilityKind;
 use skill_state::SkillSource;
 
-/// Returns every schema, by the name of its file under `schemas/`.
+/// Returns every schema with the name of its file under `schemas/`.
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("openskills-config", config()),
-        ("openskills-trusted-folders", lists("The folders that are trusted", &["folders"])),
-        (
-            "openskills-disabled-skills",
-            lists("Skills that are switched off", &["names", "folders"]),
-        ),
+        ("openskills-trusted-folders", lists("Trusted folders", &["folders"])),
+        ("openskills-disabled-skills", lists("Disabled skills", &["names", "folders"])),
         ("openskills-approvals-file", approvals()),
         ("openskills-policy", policy()),
         ("openskills-log-head", head()),
@@ -38,7 +35,7 @@ fn config() -> Value {
     });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What the user decided once for all",
+        "title": "openskills user configuration",
         "type": "object",
         "required": ["schema_version"],
         "properties": {
@@ -61,7 +58,7 @@ fn config() -> Value {
     })
 }
 
-/// Where checkpoints of the log go: at least one place.
+/// Returns the schema of the checkpoint destinations: at least one of them is required.
 fn checkpoints(path: &Value) -> Value {
     let facilities: Vec<String> = (0..8).map(|number| format!("local{number}")).collect();
     let facilities: Vec<&str> = ["user", "daemon", "auth", "authpriv"]
@@ -97,7 +94,7 @@ fn checkpoint() -> Value {
     let id = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "How far the audit log was at a moment: one line in a second place",
+        "title": "Audit log checkpoint: the length of the log at one point in time, stored outside the log",
         "type": "object",
         "required": ["openskills_checkpoint", "log", "events", "head", "time"],
         "properties": {
@@ -119,7 +116,7 @@ fn mcp_servers() -> Value {
     let skills = json!({
         "type": "array",
         "items": { "type": "string", "pattern": "^skill://.+/SKILL\\.md$" },
-        "description": "URIs of skills that the server is asked for one by one, listed or not",
+        "description": "URIs of skills to request individually, whether or not the server lists them",
     });
     let program = json!({
         "type": "object",
@@ -166,14 +163,14 @@ fn installed() -> Value {
     defs["Installed"] = record;
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Skills that `openskills install` installed, by folder",
+        "title": "Skills installed by `openskills install`, by folder",
         "type": "object",
         "required": ["schema_version", "skills"],
         "properties": {
             "schema_version": { "const": 1 },
             "skills": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Installed" } },
             "unfinished": {
-                "description": "Installs that were begun. After a kill, the digest of the folder says whether one was done.",
+                "description": "Installs in progress. After a crash, the folder digest shows whether the install completed.",
                 "type": "object",
                 "additionalProperties": { "$ref": "#/$defs/Installed" },
             },
@@ -202,7 +199,7 @@ fn approvals() -> Value {
             "read": texts,
             "network": any_or,
             "env": texts,
-            "read_named": { "type": "array", "items": { "type": "string" }, "description": "The places under read that the user typed; the others were confirmed by an answer" },
+            "read_named": { "type": "array", "items": { "type": "string" }, "description": "Paths in `read` that the user typed; all others were confirmed at a prompt" },
             "direct_writes": { "type": "boolean" },
             "deletions": { "type": "boolean" },
             "capabilities": { "type": "object", "properties": capabilities, "additionalProperties": false },
@@ -214,7 +211,7 @@ fn approvals() -> Value {
     });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What the user approved",
+        "title": "Approvals granted by the user",
         "type": "object",
         "required": ["schema_version", "approvals"],
         "properties": {
@@ -231,7 +228,7 @@ fn policy() -> Value {
     let trust = json!({ "enum": SkillSource::CONFIGURABLE });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What the organisation forbids on this machine",
+        "title": "Organization policy for this machine",
         "type": "object",
         "required": ["schema_version"],
         "properties": {
@@ -267,7 +264,7 @@ fn head() -> Value {
     let id = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Where the audit log ends",
+        "title": "Audit log head: position and state of the last event",
         "type": "object",
         "required": ["schema_version", "chain", "id", "events", "first", "size", "last", "seal"],
         "properties": {

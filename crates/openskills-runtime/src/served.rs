@@ -1,24 +1,25 @@
-//! Skills that other MCP servers serve. What a server lists is kept in the state folder; what its files hold is fetched when it is first needed, held to
-//! what was listed, and kept by its digest.
+//! Skills from MCP servers. A server's list is stored in the state folder. Files are fetched on first use, checked
+//! against the list, and cached by digest.
 //!
-//! A skill of a server is known by the label that the user gave the server, and by its URI. An approval binds to the set of its files and their digests.
+//! A skill from a server is identified by the user's label for the server and by its URI. An approval covers the exact
+//! set of its files and their digests.
 
 pub(crate) mod approved;
 mod changed;
 mod dropped;
 mod entry;
 mod fetch;
-mod kept;
 mod servers;
+mod synced;
 
-pub(crate) use changed::{ChangedSkills, Waits, server_of};
-pub use dropped::Dropped;
+pub(crate) use changed::{ChangedSkills, PendingStep, server_of};
+pub use dropped::DropSummary;
 pub(crate) use entry::{ServedFile, ServedSkill};
 pub(crate) use fetch::{Fetch, FetchError};
-pub use fetch::{Fetcher, Wanted};
-pub(crate) use kept::FOLDER;
-pub use kept::{KeptSkills, Listing, SyncChange};
+pub use fetch::{FetchRequest, Fetcher};
 pub use servers::{ServerAddress, SkillServer, SkillServers};
+pub(crate) use synced::FOLDER;
+pub use synced::{Listing, SyncChange, SyncedSkills};
 
-/// How much one server may list.
+/// The maximum number of skills that a server may list.
 pub const MAX_SERVED: usize = 20_000;

@@ -1,8 +1,8 @@
-//! What the user configured and decided, and where it is kept.
+//! The user's configuration and decisions, and the folders that store them.
 
 pub(crate) mod caches;
 pub(crate) mod config;
-pub(crate) mod decided;
+pub(crate) mod decisions;
 pub(crate) mod places;
 pub(crate) mod settings;
 pub(crate) mod variables;

@@ -1,10 +1,10 @@
-//! A question to the user on the terminal: what a skill wants to do, what is new about that, yes or no.
+//! Prompts on the terminal: shows what a skill requests and what changed since the last approval, and asks for consent.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use openskills_runtime::permit::Request;
-use openskills_runtime::{Answer, Audited, RuntimeError, change_lines, rfc3339};
+use openskills_runtime::{Answer, AuditOutcome, RuntimeError, change_lines, rfc3339};
 use skill::AllowedTools;
 use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill::programs::launcher_rules;
@@ -13,82 +13,83 @@ use skill_state::SkillSource;
 use skill_state::audit::Decision;
 use term::{Ui, safe_line, table};
 
-/// Returns true if there is somebody to ask.
-pub(crate) fn is_somebody_there() -> bool {
+/// Returns true if the user can be prompted: stdin and stderr are terminals.
+pub(crate) fn can_prompt() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// How somebody says yes to what is shown.
+/// How the user consents to an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// By a flag, before.
-    Given,
-    /// By an answer, on the terminal.
-    Asked,
-    /// Not at all: nobody is there.
-    Nobody,
+    /// With `--yes`, before seeing anything.
+    Flag,
+    /// By answering a prompt on the terminal.
+    Prompt,
+    /// Not at all, for this reason: openskills cannot prompt.
+    Unavailable(&'static str),
 }
 
-/// The flags by which consent is given, or cannot be asked for.
+/// The flags that give consent or rule out a prompt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConsentFlags {
     /// `--yes`
     pub(crate) yes: bool,
-    /// `--json`: a program reads the output, so nobody is asked.
+    /// `--json`: a program reads the output, so there is no prompt.
     pub(crate) json: bool,
 }
 
 impl Consent {
-    /// Returns how it is said, by the flags `--yes` and `--json`. Whoever is not asked must say so: an agent must not agree by the way.
+    /// Returns how the user consents. Without a prompt, `--yes` is required, so that an agent never consents by accident.
     pub(crate) fn of(flags: ConsentFlags) -> Self {
         match flags.yes {
-            true => Self::Given,
-            false if !flags.json && is_somebody_there() => Self::Asked,
-            false => Self::Nobody,
+            true => Self::Flag,
+            false if flags.json => Self::Unavailable("--json disables the prompt"),
+            false if can_prompt() => Self::Prompt,
+            false => Self::Unavailable("stdin is not a terminal"),
         }
     }
 
-    /// Shows what there is to say yes to. Whoever is asked gets to see it in any case.
+    /// Shows what the user consents to. Before a prompt it is shown even with `--quiet`.
     pub(crate) fn show(self, ui: &mut Ui, text: &str) -> io::Result<()> {
         match self {
-            Self::Asked => ui.error(text),
-            Self::Given | Self::Nobody => ui.note(text),
+            Self::Prompt => ui.error(text),
+            Self::Flag | Self::Unavailable(_) => ui.note(text),
         }
     }
 
-    /// Returns whether it is said to `question`; `otherwise` is told after a no.
-    pub(crate) fn agreed(
+    /// Returns whether the user consents to `question`. Prints `if_declined` after a no.
+    pub(crate) fn confirm(
         self,
         ui: &mut Ui,
         question: &str,
-        otherwise: &str,
+        if_declined: &str,
     ) -> anyhow::Result<bool> {
         match self {
-            Self::Given => Ok(true),
-            Self::Nobody => {
-                let message = "nobody is there to be asked".to_owned();
-                let hint = Some("in a script, add --yes".to_owned());
+            Self::Flag => Ok(true),
+            Self::Unavailable(reason) => {
+                let message = format!("confirmation required, but {reason}");
+                let hint = Some("pass --yes to confirm".to_owned());
                 Err(RuntimeError::NeedsApproval { message, hint }.into())
             }
-            Self::Asked => {
+            Self::Prompt => {
                 ui.flush()?;
-                let is_agreed = ask(ui, question)?;
-                if !is_agreed {
-                    ui.error(&format!("{otherwise}\n"))?;
+                let is_confirmed = ask(ui, question)?;
+                if !is_confirmed {
+                    ui.error(&format!("{if_declined}\n"))?;
                 }
-                Ok(is_agreed)
+                Ok(is_confirmed)
             }
         }
     }
 
-    /// Refuses what an audit stands against. What is bad may still be taken by somebody who is asked, and saw it.
-    pub(crate) fn check(self, audited: &Audited) -> Result<(), RuntimeError> {
+    /// Refuses what the audit blocks. A user who has seen the findings at a prompt may still accept them.
+    pub(crate) fn check(self, audited: &AuditOutcome) -> Result<(), RuntimeError> {
         let (message, hint) = match &audited.decision {
             Decision::Go | Decision::Warn(_) => return Ok(()),
-            Decision::Ask(_) if self == Self::Asked => return Ok(()),
+            Decision::Ask(_) if self == Self::Prompt => return Ok(()),
             Decision::Ask(asked) => (
-                format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
-                "look at it by `csk audit`; on a terminal you are asked".to_owned(),
+                format!("blocked by the audit: {}", asked.reasons.join("; ")),
+                "review it with `csk audit`; to accept it anyway, run the command again in a terminal".to_owned(),
             ),
             Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
         };
@@ -96,7 +97,7 @@ impl Consent {
     }
 }
 
-/// Asks for a yes. Anything else is a no.
+/// Asks a yes/no question. Anything but a yes is a no.
 fn ask(ui: &mut Ui, question: &str) -> io::Result<bool> {
     ui.error(&format!("{question} [y/N] "))?;
     let mut answer = String::new();
@@ -104,10 +105,10 @@ fn ask(ui: &mut Ui, question: &str) -> io::Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Shows a request of a run and asks how long the yes is for.
+/// Shows what a run requests and asks whether to allow it once, always or not at all.
 pub(crate) fn ask_for_run(ui: &mut Ui, request: &Request) -> io::Result<Answer> {
-    ui.error(&shown(request))?;
-    ui.error("Run it? [o]nce, [a]lways as it is now, [N]o: ")?;
+    ui.error(&request_text(request))?;
+    ui.error("Run it? [o]nce, [a]lways (this version), [N]o: ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(match answer.trim().to_lowercase().as_str() {
@@ -117,48 +118,48 @@ pub(crate) fn ask_for_run(ui: &mut Ui, request: &Request) -> io::Result<Answer> 
     })
 }
 
-/// Returns what a skill says that it changes.
+/// Returns a line about the side effects that a skill declares.
 pub(crate) fn effects(side_effects: Option<&[&str]>) -> String {
     match side_effects {
-        None => "It does not say what it changes.\n".to_owned(),
-        Some(effects) => format!("It says that it changes: {}.\n", effects.join(", ")),
+        None => "It does not declare its side effects.\n".to_owned(),
+        Some(effects) => format!("It declares side effects: {}.\n", effects.join(", ")),
     }
 }
 
-/// Shows what an audit found. What it stands against is no mere note.
-pub(crate) fn tell_found(ui: &mut Ui, consent: Consent, audited: &Audited) -> io::Result<()> {
+/// Prints the audit report. Anything but a clean one is printed even with `--quiet`.
+pub(crate) fn print_audit(ui: &mut Ui, consent: Consent, audited: &AuditOutcome) -> io::Result<()> {
     match audited.decision {
-        Decision::Go => consent.show(ui, &found(&audited.found.report)),
+        Decision::Go => consent.show(ui, &audit_text(&audited.found.report)),
         Decision::Warn(_) | Decision::Ask(_) | Decision::Refuse { .. } => {
-            ui.error(&found(&audited.found.report))
+            ui.error(&audit_text(&audited.found.report))
         }
     }
 }
 
-/// Returns what an audit found, as people read it.
-fn found(report: &Report) -> String {
-    const MOST: usize = 5;
-    // More of one kind would push what else there is to see out of sight.
-    const SHOWN: usize = 12;
-    let mut text = format!("The audit says {}", report.verdict);
+/// Returns an audit report as text: the verdict, the capabilities in use and the first findings.
+fn audit_text(report: &Report) -> String {
+    const MAX_FINDINGS: usize = 5;
+    // A longer list would push the rest off the screen.
+    const MAX_ITEMS: usize = 12;
+    let mut text = format!("Audit: {}", report.verdict);
     let rows: Vec<Vec<String>> = report
         .observed
         .used()
         .map(|(kind, items)| {
-            let more = items.len().saturating_sub(SHOWN);
+            let more = items.len().saturating_sub(MAX_ITEMS);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-            let items: Vec<_> = items.into_iter().take(SHOWN).collect();
+            let items: Vec<_> = items.into_iter().take(MAX_ITEMS).collect();
             vec![format!("  {kind}"), format!("{}{more}", items.join(", "))]
         })
         .collect();
     if rows.is_empty() {
-        text += "; it is seen to use nothing\n";
+        text += ". It does not appear to use any capability.\n";
     } else {
-        text += "; it is seen to use:\n";
+        text += ". It appears to use:\n";
         text += &table(&rows, None);
     }
-    let bad = report.findings.iter().filter(|finding| finding.severity != Severity::Info);
-    for finding in bad.take(MOST) {
+    let serious = report.findings.iter().filter(|finding| finding.severity != Severity::Info);
+    for finding in serious.take(MAX_FINDINGS) {
         let (rule, line) = (finding.rule.id, finding.location.line);
         let line = format!("{rule} {}:{line} {}", finding.file, finding.message);
         writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
@@ -166,24 +167,26 @@ fn found(report: &Report) -> String {
     text
 }
 
-/// Returns which tool rules let the agent run any code, and why.
-fn any_code(capabilities: &CapabilityExtents) -> String {
-    const MOST: usize = 12;
+/// Returns a line for each tool rule that lets the agent run arbitrary code.
+fn launcher_warnings(capabilities: &CapabilityExtents) -> String {
+    const MAX_RULES: usize = 12;
     let rules = match capabilities.of(CapabilityKind::Tools) {
         Extent::Only(rules) => Some(rules),
         Extent::Undeclared | Extent::Anything => None,
     };
     let tools = AllowedTools::from_items(rules.into_iter().flatten().map(String::as_str));
     let mut text = String::new();
-    for (rule, why) in launcher_rules(&tools).take(MOST) {
-        let line = format!("`{rule}` lets the agent run any code, without asking you again: {why}");
+    for (rule, reason) in launcher_rules(&tools).take(MAX_RULES) {
+        let line = format!(
+            "`{rule}` lets the agent run arbitrary code without asking you again: {reason}"
+        );
         writeln!(text, "{}", safe_line(&line)).expect("writing to text cannot fail");
     }
     text
 }
 
-/// Returns what a skill declares; what it does not is said once.
-fn declares(capabilities: &CapabilityExtents) -> String {
+/// Returns the capabilities that a skill declares, and one line for those that it does not.
+fn declared_text(capabilities: &CapabilityExtents) -> String {
     let (declared, rest): (Vec<_>, Vec<_>) =
         capabilities.iter().partition(|(_, extent)| **extent != Extent::Undeclared);
     if declared.is_empty() {
@@ -202,45 +205,51 @@ fn declares(capabilities: &CapabilityExtents) -> String {
     text
 }
 
-/// Returns a request as people read it.
-pub(crate) fn shown(request: &Request) -> String {
+/// Returns the text of an approval request.
+pub(crate) fn request_text(request: &Request) -> String {
     let subject = &request.subject;
-    let who = match subject.source {
-        SkillSource::ThirdParty => "a stranger's",
-        known @ (SkillSource::Builtin | SkillSource::Org | SkillSource::User) => known.as_str(),
+    let trust = match subject.source {
+        SkillSource::ThirdParty => "untrusted",
+        source @ (SkillSource::Builtin | SkillSource::Org | SkillSource::User) => source.as_str(),
     };
-    let mut text = format!("{} ({who})\n", safe_line(&subject.skill_id));
+    let mut text = format!("{} ({trust})\n", safe_line(&subject.skill_id));
     let mut rows = vec![
         vec!["  from".to_owned(), subject.origin.clone()],
         vec!["  content".to_owned(), subject.bundle.to_string()],
     ];
     if subject.is_drifted {
-        rows.push(vec!["  warning".to_owned(), "it is not what csk installed".to_owned()]);
+        rows.push(vec![
+            "  warning".to_owned(),
+            "its files have changed since csk installed it".to_owned(),
+        ]);
     }
     text += &table(&rows, None);
-    text += &declares(&request.capabilities);
+    text += &declared_text(&request.capabilities);
     text += &effects(request.side_effects.as_deref());
-    text += &any_code(&request.capabilities);
-    for one in &request.inspected.reports {
-        text += &found(&one.report);
+    text += &launcher_warnings(&request.capabilities);
+    for audited in &request.inspection.reports {
+        text += &audit_text(&audited.report);
     }
     text += "You would grant:\n";
     if subject.is_served {
-        text += "  to show its text and its files to a model, as the server listed them; they are fetched later\n";
+        text += "  permission to show a model its instructions and files, as listed by the server (fetched later)\n";
     }
-    text += "  to run its scripts in the sandbox, where they get this and nothing else:\n";
-    let rows: Vec<Vec<String>> =
-        request.gets().into_iter().map(|(kind, what)| vec![format!("    {kind}"), what]).collect();
+    text += "  permission to run its scripts in the sandbox, limited to:\n";
+    let rows: Vec<Vec<String>> = request
+        .access_rows()
+        .into_iter()
+        .map(|(kind, extent)| vec![format!("    {kind}"), extent])
+        .collect();
     text += &table(&rows, None);
-    let left_out = request.left_out(&request.grant);
+    let left_out = request.not_granted(&request.grant);
     if !left_out.is_empty() {
         text +=
-            "It declares this as well, which you grant only by naming it (--read, --net, --env):\n";
+            "It also declares the following; grant it explicitly with --read, --net or --env:\n";
         for line in left_out {
             writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
         }
     }
-    if let Some(before) = &request.before {
+    if let Some(before) = &request.previous {
         let when = rfc3339(before.approved_at);
         let changes = change_lines(&request.changes);
         if before.bundle == subject.bundle {
@@ -248,10 +257,10 @@ pub(crate) fn shown(request: &Request) -> String {
         } else if changes.is_empty() {
             writeln!(
                 text,
-                "Its files changed since you approved it on {when}; its capabilities did not."
+                "Its files have changed since you approved it on {when}; its capabilities have not."
             )
         } else {
-            writeln!(text, "Its capabilities changed since you approved it on {when}:")
+            writeln!(text, "Its capabilities have changed since you approved it on {when}:")
         }
         .expect("writing to text cannot fail");
         for line in changes {

@@ -1,6 +1,6 @@
-//! The commands of openskills.
+//! The command line interface: arguments, global help and dispatch.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the working folder")]
+#![expect(clippy::disallowed_methods, reason = "the edge: the current directory")]
 
 use std::ffi::OsString;
 
@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::failure::report;
 
-/// Agent Skills: find, disclose, activate, read and check folders with a SKILL.md
+/// Runtime for Agent Skills: find, load, check, approve and run them in a sandbox
 #[derive(Debug, Parser)]
 #[command(name = "openskills", version, arg_required_else_help = true, after_help = after_help())]
 pub(crate) struct Cli {
@@ -32,25 +32,25 @@ fn after_help() -> String {
     format!(
         "\
 Files:
-  ~/.config/openskills/config.json  more folders of skills, named once for all
-  ~/.local/state/openskills/        trusted folders, approvals, what is switched off, the log
-  /etc/openskills/policy.json       what the organisation forbids
-  ~/.local/share/openskills/skills  skills installed for the user
-  ~/.cache/openskills/              the index and compiled modules; `openskills cache` clears it
+  ~/.config/openskills/config.json  additional skill folders
+  ~/.local/state/openskills/        trusted folders, approvals, disabled skills, the log
+  /etc/openskills/policy.json       your organization's policy
+  ~/.local/share/openskills/skills  skills installed for your user account
+  ~/.cache/openskills/              index and compiled modules; clear with `openskills cache clear`
 
 Environment:
-  OPENSKILLS_PROJECT  as --project
-  OPENSKILLS_SESSION  as --session
-  OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
-  OPENSKILLS_QUIET    as --quiet
-  OPENSKILLS_<FLAG>   as other flags that say how; the help of a command names them
+  OPENSKILLS_PROJECT  same as --project
+  OPENSKILLS_SESSION  same as --session
+  OPENSKILLS_COLOR    same as --color; NO_COLOR disables color
+  OPENSKILLS_QUIET    same as --quiet
+  OPENSKILLS_<FLAG>   same as the flag of that name; each command's help lists the ones it supports
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-                      instead of the folders in the home
-  CLAUDE_CONFIG_DIR   instead of ~/.claude
+                      override the default locations above
+  CLAUDE_CONFIG_DIR   overrides ~/.claude
 
 {}
 
-Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.",
+Run `openskills <command> --help` for what a command reads and writes, exit codes and examples.",
         exit_code_section(&ExitCode::all())
     )
 }
@@ -96,7 +96,7 @@ impl Program for Cli {
     const NAME: &'static str = "openskills";
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
     const COMPLETION_VARIABLE: &'static str = "OPENSKILLS_COMPLETE";
-    /// What is done, and what the user agrees to, is always said in the call.
+    /// Only flags that set how a command works. What it does, and what the user consents to, must be on the command line.
     const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[
         ("allowed-signers", "OPENSKILLS_ALLOWED_SIGNERS"),
         ("budget", "OPENSKILLS_BUDGET"),
@@ -138,20 +138,20 @@ impl Program for Cli {
     }
 
     fn usage_hint(args: &[OsString], error: &clap::Error) -> Option<String> {
-        run::wrong_call(args, error, &term::commands::<Self>())
+        run::usage_hint(args, error, &term::commands::<Self>())
     }
 }
 
-/// Runs the program; returns the exit code.
+/// Runs the program and returns its exit code.
 pub fn main() -> std::process::ExitCode {
-    // Before anything else: this process may be the stage of a sandbox.
+    // This must come first: the process may be a sandbox stage.
     openskills_runtime::init();
     crate::checkpoints::init();
     term::main::<Cli>()
 }
 
 fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
-    let cwd = std::env::current_dir().context("cannot find the current folder")?;
+    let cwd = std::env::current_dir().context("cannot determine the current directory")?;
     let mut context = Context { cwd: AbsPath::new(cwd)?, ui };
     let code = match command {
         Command::Discover(args) => discover::discover(&mut context, args)?,

@@ -1,4 +1,4 @@
-//! One file a command, named as the user types it.
+//! One file for each command, named as the user types it.
 
 pub(crate) mod activate;
 pub(crate) mod approvals;

@@ -1,9 +1,9 @@
-//! What a command knows of the world around it, read once.
+//! What every command gets: the current directory and the output streams.
 
 use skill_fs::AbsPath;
 use term::Ui;
 
-/// The working folder and the two streams.
+/// The current directory, read once, and the user interface.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) cwd: AbsPath,

@@ -1,4 +1,4 @@
-//! Where the commands that name a skill look for it.
+//! The flags that say where to look for skills, and the runtime that finds them.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -13,28 +13,28 @@ use skill_fs::AbsPath;
 use term::{counted, safe_line};
 
 use crate::context::Context;
-use crate::target::meant;
+use crate::target::did_you_mean;
 
 /// Where to look for skills.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Where to look")]
 pub(crate) struct DiscoveryArgs {
-    /// Look in this folder alone, which holds skills or is one; may be given several times
+    /// Look only in this folder (a skill, or a folder of skills); can be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Vec<PathBuf>,
-    /// The project, instead of the git repository around the working folder
+    /// Project folder [default: the enclosing git repository]
     #[arg(long, value_name = "DIR", env = "OPENSKILLS_PROJECT", hide_env_values = true)]
     pub(crate) project: Option<PathBuf>,
 }
 
 impl DiscoveryArgs {
-    /// Returns what the runtime is to be like. A folder that is not there is a slip.
+    /// Returns the runtime configuration. Fails if a given folder does not exist.
     pub(crate) fn config(&self, context: &Context) -> Result<RuntimeConfig, RuntimeError> {
         for dir in &self.dir {
-            check_folder(context, dir, "--dir takes a folder of skills")?;
+            check_folder(context, dir, "pass a folder of skills to --dir")?;
         }
         if let Some(project) = &self.project {
-            check_folder(context, project, "name the folder of a project")?;
+            check_folder(context, project, "pass a project folder")?;
         }
         let is_standard = self.dir.is_empty();
         Ok(RuntimeConfig {
@@ -48,15 +48,15 @@ impl DiscoveryArgs {
         })
     }
 
-    /// Returns the same as words of a command, each after a space.
-    pub(crate) fn words(&self) -> String {
-        let word =
+    /// Returns the flags as they are typed, each after a space, for commands in hints.
+    pub(crate) fn flags(&self) -> String {
+        let flag =
             |flag: &str, path: &PathBuf| format!(" {flag} {}", shell_word(&path.to_string_lossy()));
-        let dirs = self.dir.iter().map(|dir| word("--dir", dir));
-        dirs.chain(self.project.iter().map(|project| word("--project", project))).collect()
+        let dirs = self.dir.iter().map(|dir| flag("--dir", dir));
+        dirs.chain(self.project.iter().map(|project| flag("--project", project))).collect()
     }
 
-    /// Finds the skills.
+    /// Discovers the skills and returns the runtime.
     pub(crate) fn discover(
         &self,
         context: &Context,
@@ -64,7 +64,7 @@ impl DiscoveryArgs {
         discover(self.config(context)?)
     }
 
-    /// Prints that there are problems, and which command shows them.
+    /// Prints how many problems discovery found, and the command that shows them.
     pub(crate) fn note_problems(
         &self,
         context: &mut Context,
@@ -73,43 +73,43 @@ impl DiscoveryArgs {
         let problems = runtime.problems();
         let count =
             |severity| problems.iter().filter(|problem| problem.severity == severity).count();
-        let told: Vec<String> =
+        let counts: Vec<String> =
             [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")]
                 .into_iter()
                 .filter(|(count, _)| *count > 0)
                 .map(|(count, word)| counted(count, word))
                 .collect();
-        if told.is_empty() {
+        if counts.is_empty() {
             return Ok(());
         }
         let dirs: String = self.dir.iter().map(|dir| format!(" --dir {}", dir.display())).collect();
-        let told =
-            format!("{} on the way; to see more: openskills discover{dirs}", told.join(" and "));
-        context.ui.note(&format!("note: {}\n", safe_line(&told)))
+        let note =
+            format!("{} found; for details, run `openskills discover{dirs}`", counts.join(" and "));
+        context.ui.note(&format!("note: {}\n", safe_line(&note)))
     }
 }
 
-/// Makes sure that a folder that was named is there, and returns where it is. `hint` says what to name instead.
+/// Checks that a folder exists and returns its absolute path. `hint` says what to pass instead.
 pub(crate) fn check_folder(
     context: &Context,
     dir: &Path,
     hint: &str,
 ) -> Result<AbsPath, RuntimeError> {
-    let wrong = |message: String, hint: String| RuntimeError::Setup { message, hint: Some(hint) };
+    let failure = |message: String, hint: String| RuntimeError::Setup { message, hint: Some(hint) };
     let (shown, hint) = (dir.display(), hint.to_owned());
     let path = AbsPath::new(context.cwd.as_path().join(dir))
-        .map_err(|error| wrong(error.to_string(), hint.clone()))?;
+        .map_err(|error| failure(error.to_string(), hint.clone()))?;
     match fs::metadata(path.as_path()) {
         Ok(metadata) if metadata.is_dir() => Ok(path),
-        Ok(_) => Err(wrong(format!("{shown} is not a folder"), hint)),
+        Ok(_) => Err(failure(format!("`{shown}` is not a folder"), hint)),
         Err(error) => {
-            let hint = meant(&path).unwrap_or(hint);
-            Err(wrong(format!("cannot look in {shown}: {error}"), hint))
+            let hint = did_you_mean(&path).unwrap_or(hint);
+            Err(failure(format!("cannot open `{shown}`: {error}"), hint))
         }
     }
 }
 
-/// Finds the skills that `config` asks for.
+/// Discovers skills with `config` and returns the runtime.
 pub(crate) fn discover(
     config: RuntimeConfig,
 ) -> Result<&'static mut OpenSkillRuntime, RuntimeError> {
@@ -118,11 +118,10 @@ pub(crate) fn discover(
     Ok(runtime)
 }
 
-/// Returns a runtime that is never taken apart: the process ends with the command, and to free a large index first
-/// would be time spent for nothing.
+/// Returns a runtime that is never dropped: the process ends with the command, so freeing a large index would be wasted
+/// time.
 pub(crate) fn runtime(config: RuntimeConfig) -> &'static mut OpenSkillRuntime {
-    // The main thread works with the others: one thread less to start, and its memory is the quickest to grow.
-    // If somebody has made threads before, those are used.
+    // The main thread joins the pool: one thread less to start, and its memory grows fastest. An existing pool is kept.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     Box::leak(Box::new(OpenSkillRuntime::with_config(config)))
 }

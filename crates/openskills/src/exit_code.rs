@@ -1,8 +1,9 @@
-//! The exit codes of openskills, and what they mean. The help of every command and docs/reference.md are made from this.
+//! The exit codes of openskills and their meanings. The help of every command and docs/reference.md are generated from
+//! this file.
 
 use term::ExitCodeHelp;
 
-/// How openskills ends.
+/// An exit code of openskills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitCode {
     Done,
@@ -18,17 +19,17 @@ pub(crate) enum ExitCode {
     Trapped,
     Killed,
     BrokenPipe,
-    /// A signal ended it, which has this number.
+    /// openskills was ended by the signal with this number.
     Signal(u8),
-    /// As the script that was run.
+    /// The exit code of the script that ran.
     Script(u8),
 }
 
-/// A shell adds this to the number of the signal that ended a program.
-const SIGNALLED: u8 = 128;
+/// Shells report a signal as this plus its number.
+const SIGNAL_BASE: u8 = 128;
 
 impl ExitCode {
-    /// Those with a number of their own.
+    /// Every code with a fixed number.
     pub(crate) const ALL: [Self; 13] = [
         Self::Done,
         Self::Invalid,
@@ -45,13 +46,14 @@ impl ExitCode {
         Self::BrokenPipe,
     ];
 
-    /// `openskills run` ends as the script that it runs.
-    pub(crate) const OWN: ExitCodeHelp = ExitCodeHelp::several("other", Self::Script(0).meaning());
+    /// Help for the codes that `openskills run` passes through from the script.
+    pub(crate) const SCRIPT_HELP: ExitCodeHelp =
+        ExitCodeHelp::several("other", Self::Script(0).meaning());
 
-    /// As if INT had ended it: whoever waits for the end of a run has cancelled it.
+    /// Used when the caller cancelled a run, as if it had pressed Ctrl-C.
     pub(crate) const INTERRUPTED: Self = Self::Signal(2);
 
-    /// Returns the code of a process that a signal ended.
+    /// Returns the code for a process ended by `signal`.
     pub(crate) fn of_signal(signal: i32) -> Self {
         u8::try_from(signal).map_or(Self::Killed, Self::Signal)
     }
@@ -68,11 +70,11 @@ impl ExitCode {
             Self::SandboxUnavailable => 78,
             Self::TimedOut => 124,
             Self::NotStarted => 125,
-            // What a shell reports for a program that aborted, and for one that was killed.
+            // 134 and 137 are what shells report for SIGABRT and SIGKILL.
             Self::Trapped => 134,
             Self::Killed => 137,
             Self::BrokenPipe => term::BROKEN_PIPE,
-            Self::Signal(signal) => SIGNALLED.saturating_add(signal),
+            Self::Signal(signal) => SIGNAL_BASE.saturating_add(signal),
             Self::Script(code) => code,
         }
     }
@@ -81,47 +83,47 @@ impl ExitCode {
         match self {
             Self::Done => "done",
             Self::Invalid => {
-                "a skill is invalid, cannot be loaded or has changed meanwhile; an MCP server fails"
+                "a skill is invalid, cannot be loaded, or changed while the command ran; or an MCP server failed"
             }
-            Self::Usage => "the call or the configuration is wrong",
-            Self::NotFound => "there is no such skill, file or MCP server",
-            Self::NotAllowed => "it is not allowed, or the answer is no",
+            Self::Usage => "usage or configuration error",
+            Self::NotFound => "no such skill, file or MCP server",
+            Self::NotAllowed => "not allowed, or you declined",
             Self::NeedsApproval => "approval or confirmation is required",
-            Self::Log => "the log cannot be read or written, or is not what was written",
+            Self::Log => "the log cannot be read or written, or has been altered",
             Self::SandboxUnavailable => {
                 "the sandbox cannot provide a required guarantee; nothing was started"
             }
-            Self::TimedOut => "`run`: the script took too long",
+            Self::TimedOut => "`run`: the script timed out",
             Self::NotStarted => {
-                "`run`: the script was not started, or its changes were not applied to the workspace"
+                "`run`: the script was not started, or its changes could not be applied to the workspace"
             }
             Self::Trapped => "`run`: a WebAssembly module trapped",
-            Self::Killed => "`run`: the script used too much memory, wrote too much, or was killed",
-            Self::BrokenPipe => "the reader of the output went away",
-            Self::Signal(_) => "`run`, `test`, `mcp`: openskills got HUP, INT or TERM",
+            Self::Killed => "`run`: the script exceeded its memory or output limit, or was killed",
+            Self::BrokenPipe => "the reader closed the output pipe",
+            Self::Signal(_) => "`run`, `test`, `mcp`: openskills received HUP, INT or TERM",
             Self::Script(_) => "`run`: the script's own exit code",
         }
     }
 
-    /// Returns it for a help, with its usual meaning.
+    /// Returns the help entry with the usual meaning.
     pub(crate) const fn usual(self) -> ExitCodeHelp {
         self.when(self.meaning())
     }
 
-    /// Returns it for a help, with what it means for one command.
+    /// Returns the help entry with the meaning for one command.
     pub(crate) const fn when(self, meaning: &'static str) -> ExitCodeHelp {
         ExitCodeHelp::number(self.number(), meaning)
     }
 
-    /// Returns the codes of signals for a help.
+    /// Returns the help entry for exit codes caused by signals.
     pub(crate) const fn signals(numbers: &'static str, meaning: &'static str) -> ExitCodeHelp {
         ExitCodeHelp::several(numbers, meaning)
     }
 
-    /// Returns all of them, for the program's help and the reference.
+    /// Returns every help entry, for `openskills --help` and the reference.
     pub(crate) fn all() -> Vec<ExitCodeHelp> {
         let signals = Self::signals("129, 130, 143", Self::Signal(0).meaning());
-        Self::ALL.into_iter().map(Self::usual).chain([signals, Self::OWN]).collect()
+        Self::ALL.into_iter().map(Self::usual).chain([signals, Self::SCRIPT_HELP]).collect()
     }
 }
 

@@ -1,6 +1,6 @@
-//! What kind of failure each error of the libraries is.
+//! Maps library errors to error reports and exit codes.
 
-#![expect(clippy::disallowed_methods, reason = "reads the file that a problem is in")]
+#![expect(clippy::disallowed_methods, reason = "reads the files that diagnostics point to")]
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use term::{ErrorReport, FailureKind};
 
 use crate::exit_code::ExitCode;
 
-/// Returns what is printed of a failure, and its exit code.
+/// Returns the report to print for an error, with its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     if let Some(error) = error.downcast_ref::<RuntimeError>() {
-        // A failure of the runtime says everything itself.
+        // The message of a runtime error already includes its sources.
         let diagnostics = diagnostics(error);
         return ErrorReport {
             exit_code: exit_code(error).number(),
@@ -25,12 +25,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
             texts: texts(diagnostics),
         };
     }
-    let usual = ErrorReport::new(error);
+    let general = ErrorReport::new(error);
     match error.downcast_ref::<FsError>() {
         Some(file) => {
-            ErrorReport { code: FailureKind::Files.code(), hint: file_hint(file), ..usual }
+            ErrorReport { code: FailureKind::Files.code(), hint: file_hint(file), ..general }
         }
-        None => usual,
+        None => general,
     }
 }
 
@@ -62,15 +62,15 @@ fn diagnostics(error: &RuntimeError) -> &[Diagnostic] {
     }
 }
 
-/// Reads the files that problems have a place in; what is large or no text is not shown.
+/// Reads the files that diagnostics point into, to show the lines. Skips large files and files that are not UTF-8.
 fn texts(diagnostics: &[Diagnostic]) -> BTreeMap<String, String> {
     let read = |file: &str| {
         let metadata = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
         let is_small = metadata.len() <= skill::MAX_SKILL_FILE_BYTES;
         is_small.then(|| std::fs::read_to_string(file).ok())?
     };
-    let placed = diagnostics.iter().filter(|diagnostic| diagnostic.span.is_some());
-    placed.filter_map(|one| Some((one.file.clone(), read(&one.file)?))).collect()
+    let located = diagnostics.iter().filter(|diagnostic| diagnostic.span.is_some());
+    located.filter_map(|found| Some((found.file.clone(), read(&found.file)?))).collect()
 }
 
 #[cfg(test)]
@@ -80,11 +80,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_a_file_is_reported_once_with_advice() {
+    fn file_errors_are_reported_once_with_a_hint() {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let error = anyhow::Error::from(FsError::Io { path: "/x".to_owned(), source });
         let report = report(&error);
-        assert_eq!(report.message, "cannot access /x: permission denied");
+        assert_eq!(report.message, "cannot access `/x`: permission denied");
         assert_eq!((report.code, report.hint.is_some()), ("files", true));
     }
 }

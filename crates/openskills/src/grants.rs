@@ -1,78 +1,78 @@
-//! The flags by which a user grants a skill more than the sandbox allows by itself.
+//! The flags that grant a skill more than the sandbox allows by default.
 
 use std::path::PathBuf;
 
 use openskills_runtime::RuntimeError;
-use openskills_runtime::permit::{Asked, AskedNetwork};
+use openskills_runtime::permit::{RequestedAccess, RequestedNetwork};
 use skill::capabilities::Host;
 
-/// What is granted by name. Whatever a skill only declares is not.
+/// Explicit grants. What a skill merely declares is not granted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GrantArgs {
-    /// File or folder beyond the skill and the workspace that it may read; may be given several times
+    /// Allow reading this file or folder outside the skill and the workspace; can be repeated
     #[arg(long, value_name = "PATH")]
     read: Vec<PathBuf>,
-    /// Host that it may reach, such as api.example.com or *.example.com, or '*' for any; may be given several times
+    /// Allow connections to this host, such as api.example.com or *.example.com, or '*' for any; can be repeated
     #[arg(long, value_name = "HOST", value_parser = net)]
-    net: Vec<Net>,
-    /// Variable that it may read; may be given several times
+    net: Vec<NetArg>,
+    /// Allow reading this environment variable; can be repeated
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
-    /// Let it write straight to the workspace, protected names apart; needs --deletions, and cannot be undone
+    /// Write straight to the workspace, except to protected names; needs --deletions and cannot be undone
     #[arg(long)]
     pub(crate) direct_writes: bool,
-    /// Let it delete files of the workspace
+    /// Allow deleting files in the workspace
     #[arg(long)]
     deletions: bool,
 }
 
-/// What `--net` names.
+/// A value of `--net`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Net {
+enum NetArg {
     Host(Host),
     Any,
 }
 
-fn net(text: &str) -> Result<Net, String> {
+fn net(text: &str) -> Result<NetArg, String> {
     if text == "*" {
-        return Ok(Net::Any);
+        return Ok(NetArg::Any);
     }
-    let hint = "write it as api.example.com or *.example.com, without a scheme, a port or a path";
-    Host::parse(text).map(Net::Host).ok_or_else(|| format!("`{text}` is not a host; {hint}"))
+    let hint = "use a form like api.example.com or *.example.com, without scheme, port or path";
+    Host::parse(text).map(NetArg::Host).ok_or_else(|| format!("`{text}` is not a host; {hint}"))
 }
 
 impl GrantArgs {
-    /// Returns what the user asks for.
-    pub(crate) fn asked(&self) -> Result<Asked, RuntimeError> {
-        let named = self.net.iter().find_map(|net| match net {
-            Net::Host(host) => Some(host),
-            Net::Any => None,
+    /// Returns the grants that the user requests.
+    pub(crate) fn requested(&self) -> Result<RequestedAccess, RuntimeError> {
+        let first_host = self.net.iter().find_map(|net| match net {
+            NetArg::Host(host) => Some(host),
+            NetArg::Any => None,
         });
-        if let (Some(host), true) = (named, self.net.contains(&Net::Any)) {
+        if let (Some(host), true) = (first_host, self.net.contains(&NetArg::Any)) {
             return Err(RuntimeError::Setup {
-                message: format!("--net '*' and --net {host} cannot be given together"),
+                message: format!("`--net '*'` and `--net {host}` cannot be combined"),
                 hint: Some(
-                    "'*' is every host with a public address; to reach a private address name each host and each address instead"
+                    "`*` covers only public addresses; for a private address, replace `*` with one --net for each host and address"
                         .to_owned(),
                 ),
             });
         }
         let hosts = self.net.iter().map(|net| match net {
-            Net::Host(host) => Some(host.clone()),
-            Net::Any => None,
+            NetArg::Host(host) => Some(host.clone()),
+            NetArg::Any => None,
         });
         let network = match hosts.collect::<Option<Vec<Host>>>() {
-            None => AskedNetwork::Any,
-            Some(hosts) if hosts.is_empty() => AskedNetwork::AsDeclared,
-            Some(hosts) => AskedNetwork::Named(hosts),
+            None => RequestedNetwork::Any,
+            Some(hosts) if hosts.is_empty() => RequestedNetwork::AsDeclared,
+            Some(hosts) => RequestedNetwork::Named(hosts),
         };
-        Ok(Asked {
+        Ok(RequestedAccess {
             read: self.read.clone(),
             network,
             env: self.env.clone(),
             direct_writes: self.direct_writes,
             deletions: self.deletions,
-            ..Asked::default()
+            ..RequestedAccess::default()
         })
     }
 }

@@ -1,6 +1,6 @@
-//! The one place that talks to the network: requests to addresses that the user named.
+//! The HTTP client, the only code that opens network connections: requests to URLs that the user configured.
 //!
-//! No redirection is followed: headers may hold a secret, and no other server may get it.
+//! Redirects are not followed: headers may hold a secret that no other server may see.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -15,32 +15,32 @@ use ureq::http::Request as HttpRequest;
 pub(crate) use ureq::http::{HeaderValue, Method, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// The most that is read of an answer that is only shown.
-const MAX_ANSWER: u64 = 16 << 10;
+/// Limit for an error response, which is only shown.
+const MAX_ERROR_BODY: u64 = 16 << 10;
 
-/// Sends requests to one address.
+/// Sends requests to one URL.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     agent: Agent,
     url: String,
 }
 
-/// What an address answers. Its body is read as it comes.
+/// A response whose body is streamed.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     response: ureq::http::Response<ureq::Body>,
 }
 
 impl Client {
-    /// Returns a client that waits so long for each answer, from the connection to the end of the body.
+    /// Returns a client whose `timeout` covers a whole request, from connecting to the end of the body.
     pub(crate) fn new(url: &str, timeout: Duration) -> Self {
-        // Whom to believe is what this machine believes. Without TLS nobody needs to know.
+        // Loading the system's root certificates takes time; only TLS needs them.
         let is_secure = url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
-        let known = if is_secure { load_native_certs().certs } else { Vec::new() };
-        let known = known.iter().map(|known| Certificate::from_der(known).to_owned());
+        let roots = if is_secure { load_native_certs().certs } else { Vec::new() };
+        let roots = roots.iter().map(|root| Certificate::from_der(root).to_owned());
         let tls = TlsConfig::builder()
             .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-            .root_certs(RootCerts::Specific(Arc::new(known.collect())))
+            .root_certs(RootCerts::Specific(Arc::new(roots.collect())))
             .build();
         let config = Agent::config_builder()
             .tls_config(tls)
@@ -53,7 +53,7 @@ impl Client {
         Self { agent: config.into(), url: url.to_owned() }
     }
 
-    /// Sends a request; the error says why there is no answer.
+    /// Sends a request. The error says why there is no response.
     pub(crate) fn send(
         &self,
         method: Method,
@@ -74,18 +74,18 @@ impl Client {
 }
 
 impl Response {
-    /// Returns a header of the answer.
+    /// Returns a response header.
     pub(crate) fn header(&self, name: &str) -> Option<&HeaderValue> {
         self.response.headers().get(name)
     }
 
-    /// Returns the body, to be read as it comes.
+    /// Returns the body as a stream.
     pub(crate) fn body(self) -> impl BufRead {
         BufReader::new(self.response.into_body().into_reader())
     }
 }
 
-/// Sends JSON; any answer but a good one is an error.
+/// Posts JSON. Any response without a success status is an error.
 pub(crate) fn post_json(
     url: &str,
     headers: &[(&str, &str)],
@@ -96,17 +96,18 @@ pub(crate) fn post_json(
     for (name, value) in headers {
         all.push((*name, HeaderValue::from_str(value)?));
     }
-    let answer = Client::new(url, timeout).send(Method::POST, &all, body);
-    let mut answer = answer.map_err(|error| anyhow!("cannot reach {url}: {error}"))?;
-    let status = answer.status;
+    let response = Client::new(url, timeout).send(Method::POST, &all, body);
+    let mut response = response.map_err(|error| anyhow!("cannot reach `{url}`: {error}"))?;
+    let status = response.status;
     if !status.is_success() {
-        let text = answer.response.body_mut().with_config().limit(MAX_ANSWER).read_to_string();
-        bail!("{url} answers {status}: {}", text.unwrap_or_default().trim());
+        let text =
+            response.response.body_mut().with_config().limit(MAX_ERROR_BODY).read_to_string();
+        bail!("`{url}` returned {status}: {}", text.unwrap_or_default().trim());
     }
     Ok(())
 }
 
-/// Returns the innermost reason, which is the one that says something.
+/// Returns the message of the innermost error, which is the specific one.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

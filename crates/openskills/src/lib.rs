@@ -1,4 +1,4 @@
-//! The command line `openskills`: arguments, output and exit codes. The work is done in the libraries.
+//! The `openskills` command line: arguments, output and exit codes. The libraries do the work.
 
 mod ask;
 mod checkpoints;

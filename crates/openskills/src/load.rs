@@ -1,4 +1,4 @@
-//! Reads one skill folder: its document, and every problem of its files.
+//! Reads one skill folder: its document and every problem with its files.
 
 use openskills_runtime::{
     argument_schema_problem, beyond_mcp_limits, beyond_standard, codex, file_name, file_problem,
@@ -15,29 +15,29 @@ use term::Palette;
 
 use crate::target::{SKILL_HINT, Target, shown_in};
 
-/// A skill folder, read.
+/// A skill folder that has been read.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    /// The folder as the user named it; `.` for the working folder.
+pub(crate) struct LoadedFolder {
+    /// The folder as the user typed it; `.` for the current directory.
     pub(crate) folder: String,
-    /// The SKILL.md as diagnostics name it.
+    /// The path of SKILL.md, as shown in diagnostics.
     pub(crate) file: String,
-    /// The path of the SKILL.md in its folder, if there is one.
-    pub(crate) name_of_file: Option<RelPath>,
+    /// The path of SKILL.md relative to the folder, if it exists.
+    pub(crate) skill_file: Option<RelPath>,
     pub(crate) document: Option<Document>,
     pub(crate) codex: Option<CodexFile>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Bytes of the SKILL.md, to show lines of it.
+    /// The bytes of SKILL.md, to show lines of it.
     bytes: Vec<u8>,
 }
 
-impl Loaded {
-    /// Returns a folder of which only a problem is known.
+impl LoadedFolder {
+    /// Returns a folder that could not be read.
     pub(crate) fn failed(folder: &str, diagnostic: Diagnostic) -> Self {
         Self {
             folder: folder.to_owned(),
             file: diagnostic.file.clone(),
-            name_of_file: None,
+            skill_file: None,
             document: None,
             codex: None,
             diagnostics: vec![diagnostic],
@@ -45,7 +45,7 @@ impl Loaded {
         }
     }
 
-    /// Returns every field of the frontmatter as it was written.
+    /// Returns every frontmatter field as written.
     pub(crate) fn raw_frontmatter(&self) -> Map<String, Value> {
         let raw = std::str::from_utf8(&self.bytes).ok().and_then(raw_frontmatter);
         match raw.map(|raw| raw.to_json()) {
@@ -54,7 +54,7 @@ impl Loaded {
         }
     }
 
-    /// Returns true if the model may start the skill by itself, by all that its files say.
+    /// Returns true if both SKILL.md and agents/openai.yaml let the model invoke the skill.
     pub(crate) fn model_may_invoke(&self) -> bool {
         let by_codex = self.codex.as_ref().and_then(|codex| codex.allow_implicit_invocation);
         let by_skill =
@@ -62,34 +62,34 @@ impl Loaded {
         by_skill && by_codex != Some(false)
     }
 
-    /// Adds what keeps a skill from being approved and run and does not depend on how strictly its SKILL.md is read.
-    pub(crate) fn add_what_approval_refuses(&mut self, target: &Target, strictness: Strictness) {
+    /// Adds the problems for which `openskills approve` refuses a skill, however strictly SKILL.md is read.
+    pub(crate) fn add_approval_problems(&mut self, target: &Target, strictness: Strictness) {
         if strictness == Strictness::Lenient {
-            self.diagnostics.extend(of_files(target, &self.file, strictness));
+            self.diagnostics.extend(file_diagnostics(target, &self.file, strictness));
         }
         let frontmatter = self.document.as_ref().map(|document| &document.frontmatter);
-        let is_off =
-            frontmatter.is_some_and(|one| !one.model_may_invoke() && !one.user_may_invoke());
-        if is_off {
-            let message = "neither the model nor the user may start it, so it cannot be approved";
+        let is_uninvocable = frontmatter
+            .is_some_and(|fields| !fields.model_may_invoke() && !fields.user_may_invoke());
+        if is_uninvocable {
+            let message =
+                "neither the model nor the user may invoke this skill, so it cannot be approved";
             let found = Diagnostic::of_file(
                 Code::InvocationConflict,
                 strictness,
                 &self.file,
                 message.to_owned(),
             );
-            let hint =
-                "take out `disable-model-invocation`, `user-invocable` or `model_invocation`";
+            let hint = "remove `disable-model-invocation`, `user-invocable` or `model_invocation`";
             self.diagnostics.extend(found.map(|found| found.with_hint(hint)));
         }
     }
 
-    /// Returns how many problems of one severity there are.
+    /// Returns the number of problems of one severity.
     pub(crate) fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
     }
 
-    /// Returns every problem as people read it, with the lines it is in.
+    /// Returns every problem as text, with the lines it refers to.
     pub(crate) fn rendered(&self, palette: Palette) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let source = Source::new(&text);
@@ -101,20 +101,20 @@ impl Loaded {
     }
 }
 
-/// Reads the skill at `target`.
-pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
+/// Reads the skill in `target`.
+pub(crate) fn load(target: &Target, strictness: Strictness) -> LoadedFolder {
     let folder = if target.shown.is_empty() { "." } else { &target.shown };
     let Some(path) = target.file.path() else {
         let code = Code::NoSkillFile;
-        let message = format!("there is no {SKILL_FILE} in this folder");
-        let diagnostic =
-            Diagnostic::of_file(code, strictness, folder, message).expect("it is always reported");
-        return Loaded::failed(folder, diagnostic.with_hint(SKILL_HINT));
+        let message = format!("no {SKILL_FILE} in this folder");
+        let diagnostic = Diagnostic::of_file(code, strictness, folder, message)
+            .expect("this code is always reported");
+        return LoadedFolder::failed(folder, diagnostic.with_hint(SKILL_HINT));
     };
     let file = shown_in(&target.shown, &path);
     let bytes = match target.root.read(&path, MAX_SKILL_FILE_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) => return Loaded::failed(folder, file_problem(&error, &file)),
+        Err(error) => return LoadedFolder::failed(folder, file_problem(&error, &file)),
     };
     let input = Input { file: &file, directory: target.directory.as_deref(), bytes: &bytes };
     let parsed = parse(&input, strictness);
@@ -122,25 +122,26 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         file_name(&target.file, strictness, &file).into_iter().collect();
     diagnostics.extend(parsed.diagnostics);
     if let Some(body) = &parsed.body {
-        let look = |path: &RelPath| look(&target.root, path);
-        diagnostics.extend(check_references(&input, body, strictness, look));
+        let existence = |path: &RelPath| existence(&target.root, path);
+        diagnostics.extend(check_references(&input, body, strictness, existence));
     }
     if has_argument_schema(parsed.document.as_ref()) {
         diagnostics.extend(check_argument_schema(&input, strictness, argument_schema_problem));
     }
-    let shown = shown_in(&target.shown, &RelPath::new(CODEX_FILE).expect("it is a relative path"));
+    let shown =
+        shown_in(&target.shown, &RelPath::new(CODEX_FILE).expect("CODEX_FILE is a relative path"));
     let (codex, problems) = codex(&target.root, strictness, &shown);
     diagnostics.extend(problems);
     if strictness == Strictness::Strict {
-        diagnostics.extend(of_files(target, &file, strictness));
+        diagnostics.extend(file_diagnostics(target, &file, strictness));
     }
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     if strictness == Strictness::Strict && !refused {
-        diagnostics.extend(not_listed(&bytes, &file));
+        diagnostics.extend(nonstandard_fields(&bytes, &file));
     }
-    Loaded {
+    LoadedFolder {
         folder: folder.to_owned(),
-        name_of_file: Some(path),
+        skill_file: Some(path),
         document: parsed.document.filter(|_| !refused),
         codex,
         diagnostics,
@@ -154,9 +155,9 @@ fn has_argument_schema(document: Option<&Document>) -> bool {
     matches!(arguments, Some(Arguments::Schema(_)))
 }
 
-/// Returns what keeps a skill from being approved and run, whatever its SKILL.md says: files that no digest can be made of, and a manifest that is not
-/// valid. Some MCP hosts refuse a large one.
-fn of_files(target: &Target, file: &str, strictness: Strictness) -> Vec<Diagnostic> {
+/// Returns problems that prevent approval whatever SKILL.md says: files that cannot be hashed and an invalid manifest.
+/// If `strictness` is strict, also returns a note if some MCP hosts would refuse the skill for its size.
+fn file_diagnostics(target: &Target, file: &str, strictness: Strictness) -> Vec<Diagnostic> {
     let root = &target.root;
     let problem = |error: &FsError| file_problem(error, &target.shown_path(error.path()));
     let entries = match walk(root, &WalkLimits::SKILL) {
@@ -168,7 +169,7 @@ fn of_files(target: &Target, file: &str, strictness: Strictness) -> Vec<Diagnost
         let shown = || root.path().join(entry.path.as_str()).to_string();
         let error = match entry.kind {
             Kind::Link(_) => match root.has(&entry.path) {
-                // One that leads nowhere leads nowhere outside, either.
+                // A dangling link does not lead outside.
                 Ok(true | false) => continue,
                 Err(error) => error,
             },
@@ -195,23 +196,23 @@ fn beyond_limits(entries: &[Entry], file: &str) -> Option<Diagnostic> {
     let (count, bytes) = sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size));
     let message = beyond_mcp_limits(count, bytes)?;
     let found = Diagnostic::of_file(Code::BeyondMcpLimits, strictness, file, message)?;
-    Some(found.with_hint("it is served all the same; smaller skills load everywhere"))
+    Some(found.with_hint("`openskills mcp` still serves it; a smaller skill loads in every client"))
 }
 
-/// Says that strict MCP clients take no list with this skill in it.
-fn not_listed(bytes: &[u8], file: &str) -> Option<Diagnostic> {
+/// Returns a note if strict MCP clients would reject any list that includes this skill.
+fn nonstandard_fields(bytes: &[u8], file: &str) -> Option<Diagnostic> {
     let raw = raw_frontmatter(std::str::from_utf8(bytes).ok()?)?;
     let Value::Object(fields) = raw.to_json() else { return None };
     let message = beyond_standard(&fields)?;
     let found = Diagnostic::of_file(Code::NotListed, Strictness::Strict, file, message)?;
     Some(found.with_hint(
-        "`openskills mcp` leaves it out of `skills/list`, where one such skill hides all others from strict clients; `--list-nonstandard` lists it",
+        "`openskills mcp` omits it from `skills/list`, because strict clients reject a list with such a skill; pass `--list-nonstandard` to include it",
     ))
 }
 
-fn look(root: &Root, path: &RelPath) -> Existence {
+fn existence(root: &Root, path: &RelPath) -> Existence {
     match root.has(path) {
-        Ok(true) => Existence::There,
+        Ok(true) => Existence::Present,
         Ok(false) => Existence::Missing,
         Err(FsError::Escapes { .. }) => Existence::Outside,
         Err(_) => Existence::Unknown,

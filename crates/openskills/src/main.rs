@@ -1,4 +1,4 @@
-//! `openskills`: find, check, show and run skills.
+//! `openskills`: finds, checks, shows and runs skills.
 
 use std::process::ExitCode;
 

@@ -1,16 +1,20 @@
-//! `openskills mcp`: skills for every client of the Model Context Protocol.
+//! `openskills mcp`: serves skills over the Model Context Protocol and uses skills from other servers.
 //!
-//! What comes goes this way: `lines.rs` (standard input) or `http.rs` (an address) takes it, `incoming.rs` looks whether it is a message at all, `server.rs` answers it,
-//! with what `clients.rs` keeps for each client. `tools.rs` has the four tools (`schemas.rs` what a client is told of them), `catalogue.rs` skills and their files as
-//! resources, `prompts.rs` skills as prompts; `error_text.rs` says what failed. `ask.rs` asks the user through the client, `changes.rs` tells of what changed, `until_end.rs` and
-//! `hangup.rs` notice that a client went. `configure.rs` writes it into the files of clients. `host.rs` is the other side: it asks other servers for their skills. Everything that a
-//! client asks for goes through the runtime, with its policy, its permits and its log; work is done on threads of its own, so that one client's script does not keep another waiting.
+//! Incoming data is read by `stdio.rs` or `http.rs`, checked by `incoming.rs` and answered by `server.rs`, which
+//! keeps the state of each client in `clients.rs`. `tools.rs` implements the four tools (described in `schemas.rs`),
+//! `catalog.rs` offers skills and their files as resources, `prompts.rs` offers skills as prompts, and `error_text.rs`
+//! describes failures. `ask.rs` asks the user through the client, `changes.rs` sends change notifications, and
+//! `on_eof.rs` and `hangup.rs` notice when a client disconnects. `configure.rs` edits the config files of clients.
+//! `host.rs` is the other side: it requests skills from other servers.
+//!
+//! Every request of a client goes through the runtime, with its policy, its permits and its log. Work runs on separate
+//! threads, so that one client's script does not block another client.
 
-/// What this server calls itself.
+/// The name that this server reports to clients.
 const NAME: &str = "openskills";
 
 mod ask;
-mod catalogue;
+mod catalog;
 mod changes;
 mod clients;
 mod configure;
@@ -19,18 +23,17 @@ mod hangup;
 mod host;
 mod http;
 mod incoming;
-mod introduced;
-mod lines;
+mod on_eof;
 mod payloads;
 mod prompts;
 mod schemas;
 mod server;
-mod stalled;
-
+mod server_info;
+mod stdio;
 mod tools;
-mod until_end;
+mod write_timeout;
 
-pub(crate) use configure::{ClientKind, Entry, NoFile, Reach};
+pub(crate) use configure::{ClientKind, ConfigScope, NoConfigFile, ServerCommand};
 pub(crate) use host::{fetcher, list as list_skills};
-pub(crate) use http::{Http, serve_http};
-pub(crate) use server::{Listed, Served, ToolNames, serve_stdio};
+pub(crate) use http::{HttpOptions, serve_http};
+pub(crate) use server::{ListFilter, ServeConfig, ToolNames, serve_stdio};

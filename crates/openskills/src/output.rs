@@ -1,4 +1,4 @@
-//! What the commands write as JSON. Each type has a schema under `schemas/`.
+//! The JSON output of the commands. Each type has a schema in `schemas/`.
 
 mod approvals;
 mod log;
@@ -32,164 +32,164 @@ pub use run::{
     UndonePathJson, ViolationJson, WasmJson,
 };
 
-/// The version of all outputs here; it grows when something is removed or changes its meaning.
+/// The version of every format here. It increases when a field is removed or changes its meaning.
 pub(crate) const VERSION: u32 = 1;
 
-/// `openskills validate --json`.
+/// Output of `openskills validate --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidateJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// Whether the command succeeds.
+    /// Whether the command succeeded.
     pub valid: bool,
-    /// Every skill that was looked at, in order.
+    /// Every checked skill, in order.
     pub skills: Vec<ValidatedJson>,
-    /// Problems of the search itself.
+    /// Problems with the search itself.
     pub problems: Vec<DiagnosticJson>,
 }
 
-/// One skill that was looked at.
+/// A checked skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidatedJson {
-    /// Its folder, as it was named.
+    /// The skill's folder, as given.
     pub path: String,
-    /// Its name; absent where it has none that can be read.
+    /// The skill's name; absent if it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether it has no error.
+    /// Whether the skill has no errors.
     pub valid: bool,
-    /// Everything found.
+    /// Every problem found.
     pub diagnostics: Vec<DiagnosticJson>,
 }
 
-/// `openskills show --json`.
+/// Output of `openskills show --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShowJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill's name.
+    /// Skill name.
     pub name: String,
-    /// Its description.
+    /// Skill description.
     pub description: String,
-    /// Its folder, absolute.
+    /// Absolute path of the skill's folder.
     pub path: String,
-    /// Its SKILL.md, absolute.
+    /// Absolute path of SKILL.md.
     pub location: String,
-    /// Its licence.
+    /// License.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
-    /// What it needs around it.
+    /// Environment requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// Free data of the skill.
+    /// Additional metadata from the frontmatter.
     pub metadata: Map<String, Value>,
-    /// The tools it may use; absent means no restriction, empty means none.
+    /// Tools the skill may use. Absent: no restriction; empty: no tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
-    /// Whether the model may start it by itself.
+    /// Whether the model may invoke the skill on its own.
     pub model_may_invoke: bool,
-    /// Whether the user may start it by name.
+    /// Whether the user may invoke the skill by name.
     pub user_may_invoke: bool,
-    /// Every field of the frontmatter, as it was written.
+    /// Every frontmatter field, as written.
     pub frontmatter: Map<String, Value>,
-    /// The instructions.
+    /// Size of the instructions.
     pub body: BodyJson,
-    /// The digests; absent where a file cannot be read.
+    /// The skill's digests; absent if a file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digests: Option<DigestsJson>,
-    /// Every file of the skill, sorted.
+    /// All files in the skill, sorted by path.
     pub files: Vec<FileJson>,
-    /// Everything found on the way.
+    /// Every problem found.
     pub diagnostics: Vec<DiagnosticJson>,
 }
 
-/// The size of the instructions.
+/// Size of the instructions.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BodyJson {
-    /// Lines.
+    /// Number of lines.
     pub lines: usize,
-    /// About how many tokens.
+    /// Approximate number of tokens.
     pub tokens: usize,
 }
 
-/// The two digests of a skill.
+/// A skill's two digests.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DigestsJson {
-    /// Paths and bytes: the hash of an install marker.
+    /// Digest of paths and contents; the one in csk's install marker.
     pub content_sha256: String,
-    /// Paths, modes, links and bytes: what trust binds to.
+    /// Digest of paths, modes, links and contents; approvals are bound to it.
     pub bundle_sha256: String,
 }
 
-/// One file of a skill.
+/// A skill file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileJson {
-    /// Its path in the skill.
+    /// Path relative to the skill's folder.
     pub path: String,
-    /// What it is.
+    /// Type of the entry.
     #[schemars(extend("enum" = ["file", "link", "other"]))]
     pub kind: String,
-    /// Its length in bytes; 0 for anything but a file.
+    /// Size in bytes; 0 unless it is a regular file.
     pub size: u64,
-    /// Whether its owner may execute it.
+    /// Whether the owner may execute it.
     pub executable: bool,
-    /// Where a link points.
+    /// Target of a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
-/// `openskills discover --json`.
+/// Output of `openskills discover --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscoverJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The project; absent where only named folders are looked at.
+    /// The project's folder; absent if only the folders given with `--dir` were searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Whether the project's skills count as the user's own.
+    /// Whether the project is trusted, so that its skills count as your own.
     pub trusted: bool,
-    /// The folders that were looked at, in the order of precedence inside a trust level.
+    /// The searched folders, in order of precedence within a trust level.
     pub roots: Vec<RootJson>,
-    /// The skills that can be used, sorted by name.
+    /// Available skills, sorted by name.
     pub skills: Vec<SkillIndexEntry>,
-    /// Everything that was found wrong, each once.
+    /// Every problem found, without duplicates.
     pub problems: Vec<DiagnosticJson>,
-    /// What is new or changed since the index was last kept.
+    /// Skills that are new or changed since the index was last saved.
     pub events: Vec<Event>,
 }
 
-/// One folder of skills.
+/// A folder of skills.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RootJson {
-    /// The first part of the ids of its skills.
+    /// Prefix of its skills' IDs.
     pub label: String,
-    /// The folder.
+    /// Path of the folder.
     pub path: String,
-    /// Who vouches for its skills.
+    /// Trust level of its skills.
     pub source: SkillSource,
-    /// Where it is.
+    /// Kind of location.
     pub scope: Scope,
-    /// How many skills were found in it.
+    /// Number of skills found in it.
     pub skills: usize,
 }
 
-/// `openskills list --json`.
+/// Output of `openskills list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skills, sorted by name.
+    /// Skills, sorted by name.
     pub skills: Vec<SkillIndexEntry>,
-    /// With `--all`: folders whose SKILL.md cannot be loaded.
+    /// Folders whose SKILL.md cannot be loaded; only with `--all`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedJson>,
 }
@@ -198,198 +198,198 @@ pub struct ListJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RefusedJson {
-    /// The folder.
+    /// Path of the folder.
     pub path: String,
-    /// The label of its root.
+    /// Label of the skill folder that contains it.
     pub root: String,
-    /// Everything that is wrong with it.
+    /// Every problem with it.
     pub diagnostics: Vec<DiagnosticJson>,
 }
 
-/// `openskills activate --json`.
+/// Output of `openskills activate --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = false))]
 pub struct ActivateJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// Its name.
+    /// Skill name.
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
-    /// The folder that relative paths start at; absent for a builtin skill.
+    /// Folder that relative paths are resolved against; absent for a built-in skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// The instructions, arguments put in; absent where they are active in the session already.
+    /// The instructions with arguments substituted; absent if they are already active in the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The instructions as they go to the model.
+    /// The instructions as shown to the model.
     pub content: String,
     /// The skill's files.
     pub resources: ResourcesJson,
-    /// What the frontmatter asks of the host, as data: nothing of it was done.
+    /// What the frontmatter requests from the host. openskills does not act on it.
     #[serde(flatten)]
     pub requests: Requests,
-    /// The arguments by name, where the skill describes them.
+    /// Arguments by name, if the skill describes them with a schema.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub given: Option<Value>,
-    /// The record for the log.
+    pub arguments: Option<Value>,
+    /// The log record.
     pub activation: SkillActivation,
-    /// Everything found on the way.
+    /// Every problem found.
     pub diagnostics: Vec<DiagnosticJson>,
 }
 
-/// The names of a skill's files.
+/// A skill's file names.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResourcesJson {
-    /// Their paths in the skill, sorted; a list that is too long is cut.
+    /// Paths relative to the skill's folder, sorted. A long list is truncated.
     pub files: Vec<String>,
-    /// How many more there are.
+    /// Number of files left out of a truncated list.
     pub more: usize,
 }
 
-/// `openskills read --json`.
+/// Output of `openskills read --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReadJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// How `content` is written.
+    /// Encoding of `content`.
     #[schemars(extend("enum" = ["utf-8", "base64"]))]
     pub encoding: String,
-    /// The file.
+    /// Content of the file.
     pub content: String,
-    /// The record for the log.
+    /// The log record.
     pub event: ResourceRead,
 }
 
-/// `openskills files --json`.
+/// Output of `openskills files --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// Its folder.
+    /// Skill folder.
     pub path: String,
-    /// Every file, sorted.
+    /// Every file, sorted by path.
     pub files: Vec<FileJson>,
 }
 
-/// `openskills search --json`.
+/// Output of `openskills search --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SearchJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The words.
+    /// The search terms.
     pub query: String,
-    /// How many skills have any of them.
+    /// Number of matching skills.
     pub found: usize,
-    /// The best of them.
+    /// The best matches.
     pub skills: Vec<HitJson>,
 }
 
-/// A skill that was found by words.
+/// A search result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HitJson {
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// Its name.
+    /// Skill name.
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
-    /// Who vouches for it.
+    /// The skill's trust level.
     pub source: SkillSource,
-    /// Its folder.
+    /// Skill folder.
     pub path: String,
-    /// How well it fits, higher is better.
+    /// Relevance; higher is better.
     pub score: f64,
-    /// Where the words were found: `name`, `description`, `body`.
+    /// Where the terms were found: `name`, `description`, `body`.
     pub found_in: Vec<String>,
 }
 
-/// `openskills where --json`.
+/// Output of `openskills where --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WhereJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// The skill that is meant; absent where all are switched off.
+    /// ID of the skill that the name refers to; absent if all are disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,
-    /// Why.
-    pub why: String,
-    /// Every skill of the name, the one that is meant first.
+    /// Why the name refers to this skill.
+    pub reason: String,
+    /// Every skill with this name, the selected one first.
     pub candidates: Vec<SkillIndexEntry>,
 }
 
-/// `openskills trust --list --json`.
+/// Output of `openskills trust --list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrustListJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The folders that are trusted, sorted.
+    /// Trusted folders, sorted.
     pub folders: Vec<String>,
 }
 
-/// `openskills trust --json`.
+/// Output of `openskills trust --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrustJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The folder, by its real path.
+    /// Real path of the folder.
     pub folder: String,
-    /// Whether it is trusted now.
+    /// Whether the folder is trusted now.
     pub trusted: bool,
-    /// Whether that was otherwise before.
+    /// Whether this command changed it.
     pub changed: bool,
 }
 
-/// `openskills enable --json` and `openskills disable --json`.
+/// Output of `openskills enable --json` and `openskills disable --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwitchJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What was switched, in the order of the call.
+    /// The skills, in the order given.
     pub skills: Vec<SwitchedJson>,
 }
 
-/// A name or an id that was switched.
+/// A skill that was enabled or disabled.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwitchedJson {
-    /// The name or the id, as it was given.
+    /// Name or ID, as given.
     pub name: String,
-    /// Whether it is on now.
+    /// Whether the skill is enabled now.
     pub enabled: bool,
-    /// Whether that was otherwise before.
+    /// Whether this command changed it.
     pub changed: bool,
 }
 
-/// `openskills check-tool --json`.
+/// Output of `openskills check-tool --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckToolJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What becomes of the call.
+    /// Whether the call is allowed.
     pub decision: Decision,
-    /// Why.
-    pub because: String,
+    /// The reason for the decision.
+    pub reason: String,
 }
 
-/// Returns an entry of a skill's folder; folders are not shown.
+/// Returns the JSON of a folder entry; `None` for a folder.
 pub(crate) fn file_json(path: String, kind: Kind) -> Option<FileJson> {
     let (kind, size, executable, target) = match kind {
         Kind::Folder => return None,
@@ -400,7 +400,7 @@ pub(crate) fn file_json(path: String, kind: Kind) -> Option<FileJson> {
     Some(FileJson { path, kind: kind.to_owned(), size, executable, target })
 }
 
-/// Returns the schema of every output, by the name of its file under `schemas/`.
+/// Returns the schema of every output, with the name of its file in `schemas/`.
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("openskills-validate", schema_for!(ValidateJson)),

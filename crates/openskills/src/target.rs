@@ -1,4 +1,4 @@
-//! From a path on the command line to the folders of skills it means.
+//! Resolves paths on the command line to skill folders.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,28 +12,28 @@ use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
 use crate::context::Context;
 use crate::discovery::DiscoveryArgs;
 
-/// What to do where no skill is.
-pub(crate) const SKILL_HINT: &str = "name the folder of a skill";
+/// The hint for a path that holds no skill.
+pub(crate) const SKILL_HINT: &str = "pass a skill folder";
 
-/// A folder that should hold one skill.
+/// A folder that should contain one skill.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) root: Root,
     pub(crate) file: SkillFile,
-    /// The folder as the user named it; empty for the working folder.
+    /// The folder as the user typed it; empty for the current directory.
     pub(crate) shown: String,
-    /// The folder's name, to compare with the skill's.
+    /// The folder's name, which should match the skill's.
     pub(crate) directory: Option<String>,
 }
 
 impl Target {
-    /// Returns the path of something in the folder as the user would name it.
+    /// Returns a path inside the folder as the user would type it.
     pub(crate) fn shown_path(&self, path: &str) -> String {
         shown_below(self.root.path(), &self.shown, path)
     }
 }
 
-/// Returns `path`, which is at or below `base`, as seen from where `base` is called `shown`.
+/// Returns `path`, which is at or below `base`, with `base` shown as `shown`.
 fn shown_below(base: &AbsPath, shown: &str, path: &str) -> String {
     let below = Path::new(path).strip_prefix(base.as_path()).ok();
     match below.map(|below| below.to_string_lossy()) {
@@ -44,35 +44,35 @@ fn shown_below(base: &AbsPath, shown: &str, path: &str) -> String {
     }
 }
 
-/// Where to look for skills.
+/// How to search paths for skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// Each path is a skill.
+    /// Each path is one skill.
     Exact,
     /// Every skill at or below the paths.
     Recursive,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
-pub(crate) struct Visited<T> {
-    /// What was made of each skill, in order.
+pub(crate) struct SearchResult<T> {
+    /// The result for each skill, in order.
     pub(crate) skills: Vec<T>,
-    /// What stood in the way of finding them.
+    /// Problems with the search itself.
     pub(crate) problems: Vec<Diagnostic>,
 }
 
-/// Returns true if a path that was named is not there, which is a slip in the call.
-pub(crate) fn is_wrong_call(problems: &[Diagnostic]) -> bool {
+/// Returns true if a given path does not exist, which is a usage error.
+pub(crate) fn has_missing_path(problems: &[Diagnostic]) -> bool {
     problems.iter().any(|problem| problem.code == Code::PathNotFound)
 }
 
-/// Returns the failure to find skills, for whoever reads data.
-pub(crate) fn not_taken(problems: Vec<Diagnostic>) -> RuntimeError {
+/// Returns the problems of a search as an error, for JSON output.
+pub(crate) fn search_error(problems: Vec<Diagnostic>) -> RuntimeError {
     match problems.iter().find(|problem| problem.code == Code::PathNotFound) {
-        Some(slip) => RuntimeError::Setup {
-            message: format!("{}: {}", slip.file, slip.message),
-            hint: Some(slip.hint.clone().unwrap_or_else(|| SKILL_HINT.to_owned())),
+        Some(missing) => RuntimeError::Setup {
+            message: format!("{}: {}", missing.file, missing.message),
+            hint: Some(missing.hint.clone().unwrap_or_else(|| SKILL_HINT.to_owned())),
         },
         None => RuntimeError::InvalidManifest {
             file: problems.first().map(|problem| problem.file.clone()).unwrap_or_default(),
@@ -81,40 +81,40 @@ pub(crate) fn not_taken(problems: Vec<Diagnostic>) -> RuntimeError {
     }
 }
 
-/// Returns the folder of the skill that a name means, where no such path is there: also of one that is disabled or cannot be loaded. A path stays
-/// as it is; what is neither is told with the name that comes nearest.
-pub(crate) fn named(
+/// Returns the folder of the skill called `path`, unless that is an existing path. Also finds skills that are disabled
+/// or cannot be loaded. Fails with the nearest name if `path` is neither a path nor a skill.
+pub(crate) fn resolve_name(
     context: &Context,
     discovery: &DiscoveryArgs,
     path: &Path,
 ) -> Result<PathBuf, RuntimeError> {
-    let is_there = fs::symlink_metadata(context.cwd.as_path().join(path)).is_ok();
-    let Some(name) = path.to_str().filter(|_| !is_there || !discovery.dir.is_empty()) else {
+    let exists = fs::symlink_metadata(context.cwd.as_path().join(path)).is_ok();
+    let Some(name) = path.to_str().filter(|_| !exists || !discovery.dir.is_empty()) else {
         return Ok(path.to_owned());
     };
     let runtime = discovery.discover(context)?;
     let found = match runtime.skill(name) {
         Ok(skill) => Some(skill),
-        // What is disabled has its folder all the same.
+        // A disabled skill still has a folder.
         Err(_) => runtime.candidates(name).first(),
     };
     if let Some(skill) = found {
         return match skill.location() {
             Some(_) => Ok(PathBuf::from(skill.path())),
             None => Err(RuntimeError::Setup {
-                message: format!("`{name}` has no folder here: {}", skill.path()),
-                hint: Some(format!("read it: openskills activate {}", shell_word(&skill.id))),
+                message: format!("`{name}` has no local folder: {}", skill.path()),
+                hint: Some(format!("read it with `openskills activate {}`", shell_word(&skill.id))),
             }),
         };
     }
     match runtime.skill(name) {
-        _ if is_there => Ok(path.to_owned()),
+        _ if exists => Ok(path.to_owned()),
         Err(RuntimeError::InvalidManifest { file, .. }) => {
             Ok(Path::new(&file).parent().map_or_else(|| path.to_owned(), Path::to_owned))
         }
-        // What is beside a path that is not there may be meant as well.
+        // Without a similar name, the caller reports a missing path and may suggest a similar one.
         Err(RuntimeError::SkillNotFound { nearest: Some(nearest), .. }) => {
-            let message = format!("{name}: the path does not exist, and no skill is named so");
+            let message = format!("no path or skill named `{name}`");
             let hint = Some(format!("did you mean `{nearest}`?"));
             Err(RuntimeError::Setup { message, hint })
         }
@@ -122,25 +122,29 @@ pub(crate) fn named(
     }
 }
 
-/// Calls `visit` for every skill that `paths` mean.
+/// Calls `visit` for every skill at `paths`.
 pub(crate) fn visit<T: Send>(
     cwd: &AbsPath,
     paths: &[PathBuf],
     search: Search,
     visit: impl Fn(Target) -> T + Sync,
-) -> Visited<T> {
-    let mut visited = Visited { skills: Vec::new(), problems: Vec::new() };
+) -> SearchResult<T> {
+    let mut visited = SearchResult { skills: Vec::new(), problems: Vec::new() };
     for path in paths {
         match (find(cwd, path), search) {
             (Err(problem), _) => visited.problems.push(*problem),
             (Ok(target), Search::Exact) => visited.skills.push(visit(target)),
-            (Ok(top), Search::Recursive) => below(top, &visit, &mut visited),
+            (Ok(top), Search::Recursive) => visit_below(top, &visit, &mut visited),
         }
     }
     visited
 }
 
-fn below<T: Send>(top: Target, visit: &(impl Fn(Target) -> T + Sync), visited: &mut Visited<T>) {
+fn visit_below<T: Send>(
+    top: Target,
+    visit: &(impl Fn(Target) -> T + Sync),
+    visited: &mut SearchResult<T>,
+) {
     let base = top.root.path().clone();
     let (shown_top, directory_top) = (top.shown.clone(), top.directory.clone());
     let shown = |path: &str| shown_below(&base, &shown_top, path);
@@ -154,13 +158,13 @@ fn below<T: Send>(top: Target, visit: &(impl Fn(Target) -> T + Sync), visited: &
     let problems = found.problems.iter().map(|error| file_problem(error, &shown(error.path())));
     visited.problems.extend(problems);
     if found.skills.is_empty() && found.problems.is_empty() {
-        let message = format!("there is no {SKILL_FILE} at or below this folder");
+        let message = format!("no {SKILL_FILE} in or below this folder");
         visited.problems.push(problem_of(Code::NothingFound, &shown_top, message));
     }
     visited.skills.extend(found.skills);
 }
 
-/// Finds the skill that `path` names: a folder, or the SKILL.md in it.
+/// Opens the skill at `path`, which is a folder or the SKILL.md in it.
 fn find(cwd: &AbsPath, path: &Path) -> Result<Target, Box<Diagnostic>> {
     let shown = path.to_string_lossy().into_owned();
     let refuse = |code, message: String| Box::new(problem_of(code, &shown, message));
@@ -185,7 +189,7 @@ fn find(cwd: &AbsPath, path: &Path) -> Result<Target, Box<Diagnostic>> {
                 .map_or_else(String::new, |parent| parent.to_string_lossy().into_owned());
             open(&folder, Some(name), &holder)
         }
-        _ => Err(refuse(Code::NoSkillFile, "this is neither a folder nor a SKILL.md".to_owned())),
+        _ => Err(refuse(Code::NoSkillFile, "neither a folder nor a SKILL.md".to_owned())),
     }
 }
 
@@ -201,7 +205,7 @@ fn open(folder: &AbsPath, file: Option<&str>, shown: &str) -> Result<Target, Box
     Ok(Target { root, file, shown, directory })
 }
 
-/// Returns the path without `.` parts; one with `..` is resolved, since a link may stand before it.
+/// Returns the path without `.` components. A path with `..` is resolved, since a component before it may be a link.
 fn clean(path: &AbsPath) -> AbsPath {
     let has_parent = path.as_path().components().any(|part| part == Component::ParentDir);
     let clean = if has_parent { fs::canonicalize(path.as_path()).ok() } else { None };
@@ -209,7 +213,7 @@ fn clean(path: &AbsPath) -> AbsPath {
     AbsPath::new(clean).unwrap_or_else(|_| path.clone())
 }
 
-/// Returns a path as diagnostics show it: without `./` before and `/` after it.
+/// Returns a path as diagnostics show it: without a leading `./` or a trailing `/`.
 fn display(path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
@@ -219,13 +223,13 @@ fn display(path: &str) -> String {
 fn not_found(full: &AbsPath, shown: &str) -> Box<Diagnostic> {
     let message = "the path does not exist".to_owned();
     let mut diagnostic = Box::new(problem_of(Code::PathNotFound, shown, message));
-    let known = "it is no name of a skill either; `openskills list` shows those".to_owned();
-    diagnostic.hint = meant(full).or(Some(known));
+    let list = "check the path, or run `openskills list` to see all skills".to_owned();
+    diagnostic.hint = did_you_mean(full).or(Some(list));
     diagnostic
 }
 
-/// Returns advice that names what is beside a path that is not there and is called nearly so.
-pub(crate) fn meant(full: &AbsPath) -> Option<String> {
+/// Returns a hint with the most similar name in the folder of a missing path.
+pub(crate) fn did_you_mean(full: &AbsPath) -> Option<String> {
     let siblings: Vec<String> = fs::read_dir(full.parent()?.as_path())
         .map(|entries| {
             entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
@@ -235,7 +239,7 @@ pub(crate) fn meant(full: &AbsPath) -> Option<String> {
     nearest(full.file_name()?, others).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// Returns `name` in the folder that is shown as `folder`.
+/// Returns the path of `name` in the folder shown as `folder`.
 pub(crate) fn shown_in(folder: &str, name: &RelPath) -> String {
     if folder.is_empty() { name.to_string() } else { format!("{folder}/{name}") }
 }

@@ -1,40 +1,45 @@
-//! Times and spans of time as people type them.
+//! Durations and points in time, as typed on the command line.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// Reads `30s`, `90m`, `12h`, `30d` or `2w`.
-pub(crate) fn span(text: &str) -> Result<SignedDuration, String> {
-    let wrong = || format!("`{text}` is no span of time; write `30s`, `90m`, `12h`, `30d` or `2w`");
-    let unit = text.chars().next_back().ok_or_else(wrong)?;
+/// Parses a duration: `30s`, `90m`, `12h`, `30d` or `2w`.
+pub(crate) fn duration(text: &str) -> Result<SignedDuration, String> {
+    let invalid = || {
+        format!("`{text}` is not a duration; use a form like `30s`, `90m`, `12h`, `30d` or `2w`")
+    };
+    let unit = text.chars().next_back().ok_or_else(invalid)?;
     let seconds: i64 = match unit {
         's' => 1,
         'm' => 60,
         'h' => 3600,
         'd' => 24 * 3600,
         'w' => 7 * 24 * 3600,
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
     let number = &text[..text.len() - 1];
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let number: i64 = number.parse().ok().filter(|_| is_number).ok_or_else(wrong)?;
-    let all = number.checked_mul(seconds).filter(|all| *all > 0).ok_or_else(wrong)?;
-    // Longer than a calendar: more likely a slip than a wish.
-    if all > 1000 * 365 * 24 * 3600 { Err(wrong()) } else { Ok(SignedDuration::from_secs(all)) }
+    let number: i64 = number.parse().ok().filter(|_| is_number).ok_or_else(invalid)?;
+    let total = number.checked_mul(seconds).filter(|total| *total > 0).ok_or_else(invalid)?;
+    // More than 1000 years is a typo.
+    if total > 1000 * 365 * 24 * 3600 {
+        Err(invalid())
+    } else {
+        Ok(SignedDuration::from_secs(total))
+    }
 }
 
-/// A moment: said as such, or as so long before now.
+/// A point in time, absolute or relative to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// This one.
+pub(crate) enum TimeArg {
     At(Timestamp),
-    /// So long ago.
+    /// This long before now.
     Ago(SignedDuration),
 }
 
-impl When {
-    /// Reads `2026-01-31`, `2026-01-31T12:00:00Z`, or a span before now such as `2d`.
+impl TimeArg {
+    /// Parses `2026-01-31`, `2026-01-31T12:00:00Z`, or a duration before now such as `2d`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Ok(at) = text.parse::<Timestamp>() {
             return Ok(Self::At(at));
@@ -43,16 +48,16 @@ impl When {
         if let Some(start) = day.and_then(|day| day.to_zoned(TimeZone::UTC).ok()) {
             return Ok(Self::At(start.timestamp()));
         }
-        span(text).map(Self::Ago).map_err(|_| {
-            format!("`{text}` is no time; write `2026-01-31`, `2026-01-31T12:00:00Z` or `2d` for two days ago")
+        duration(text).map(Self::Ago).map_err(|_| {
+            format!("`{text}` is not a time; use a form like `2026-01-31`, `2026-01-31T12:00:00Z`, or `2d` for two days ago")
         })
     }
 
-    /// Returns the moment.
-    pub(crate) fn seen_from(self, now: Timestamp) -> Timestamp {
+    /// Returns the point in time, given the current time.
+    pub(crate) fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::At(at) => at,
-            Self::Ago(span) => now.checked_sub(span).unwrap_or(Timestamp::MIN),
+            Self::Ago(duration) => now.checked_sub(duration).unwrap_or(Timestamp::MIN),
         }
     }
 }
@@ -62,11 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_they_are_typed() {
-        assert_eq!(span("30d"), Ok(SignedDuration::from_hours(720)));
-        for wrong in ["", "d", "0d", "-1d", "1y", "1.5h", "99999999999999999999d", "9999999w", "é"]
+    fn times_and_durations_are_parsed() {
+        assert_eq!(duration("30d"), Ok(SignedDuration::from_hours(720)));
+        for invalid in
+            ["", "d", "0d", "-1d", "1y", "1.5h", "99999999999999999999d", "9999999w", "é"]
         {
-            assert!(span(wrong).is_err(), "{wrong}");
+            assert!(duration(invalid).is_err(), "{invalid}");
         }
         let now: Timestamp = "2026-02-03T00:00:00Z".parse().unwrap();
         for (text, expected) in [
@@ -74,8 +80,8 @@ mod tests {
             ("2026-01-31", "2026-01-31T00:00:00Z"),
             ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
         ] {
-            assert_eq!(When::parse(text).unwrap().seen_from(now).to_string(), expected);
+            assert_eq!(TimeArg::parse(text).unwrap().resolve(now).to_string(), expected);
         }
-        assert!(When::parse("yesterday").is_err() && When::parse("2026-13-01").is_err());
+        assert!(TimeArg::parse("yesterday").is_err() && TimeArg::parse("2026-13-01").is_err());
     }
 }

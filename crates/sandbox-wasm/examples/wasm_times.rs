@@ -1,8 +1,8 @@
-//! Measures the engine for `bench/run`, and writes the module that is measured.
+//! Measures the engine for `bench/run`, and writes the measured module to a file.
 //!
-//! `wasm_times N MODULE`: the best of N, in nanoseconds, one `name value` a line.
+//! `wasm_times COUNT MODULE`: prints the minimum of COUNT runs in nanoseconds, one `name value` per line.
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program to measure with")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark program")]
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -21,14 +21,17 @@ const HELLO: &str = r#"(module
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let runs: u32 = args.next().ok_or("how often?")?.parse()?;
-    let path = args.next().ok_or("which file?")?;
+    let runs: u32 = args.next().ok_or("usage: wasm_times COUNT MODULE")?.parse()?;
+    let path = args.next().ok_or("usage: wasm_times COUNT MODULE")?;
     let wasm = wat::parse_str(HELLO)?;
     std::fs::write(&path, &wasm)?;
     let start = Instant::now();
     let code = compile(&wasm)?;
     println!("engine-and-first-compile {}", start.elapsed().as_nanos());
-    let folder = std::path::Path::new(&path).parent().ok_or("no folder")?.canonicalize()?;
+    let folder = std::path::Path::new(&path)
+        .parent()
+        .ok_or("the path of the module has no parent folder")?
+        .canonicalize()?;
     let mut spec = Spec::new(&path);
     spec.read = vec![folder.clone()];
     let job = Job::in_process(&spec, &Guest { skill: folder, seed: None })?;
@@ -46,11 +49,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let code = compile(&large)?;
     println!("large-compile {}", start.elapsed().as_nanos());
-    let name = CacheName::of("large", CompiledFor::Us)?;
-    let kept = code.sealed(&key, &name);
+    let name = CacheName::of("large", CompiledFor::ThisProcess)?;
+    let entry = code.sealed(&key, &name);
     println!("large-bytes {}", large.len());
     let load = || {
-        let code = Artifact::unsealed(&key, &name, &kept)
+        let code = Artifact::unsealed(&key, &name, &entry)
             .ok_or(sandbox_wasm::WasmError::Engine(String::new()))?;
         run(&job, &code).map(|_| ())
     };
@@ -58,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A module of some size that does nothing.
+/// Returns a large module that does nothing.
 fn large() -> String {
     let mut text =
         String::from("(module (memory (export \"memory\") 1) (func (export \"_start\"))");

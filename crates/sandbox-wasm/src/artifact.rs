@@ -1,4 +1,5 @@
-//! Compiled code, which is only ever what this engine compiled: fresh, or kept under a key that the writer of a module does not have.
+//! Compiled code. It always comes from this engine: just compiled, or from a cache that is sealed with a key that the
+//! module's author does not have.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,52 +10,53 @@ use wasmtime::{Engine, Module, Precompiled};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 use crate::engine::engine;
-use crate::error::{WasmError, words};
+use crate::error::{WasmError, describe};
 use crate::link;
 use crate::run::State;
 
-/// How long the key of a cache is.
+/// The length of a cache key in bytes.
 pub const KEY_LENGTH: usize = 32;
-const TAG: usize = 32;
+const SEAL_LENGTH: usize = 32;
 
-/// Whom a module was compiled for.
+/// Which process compiled code may be loaded in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompiledFor {
-    /// For this process: the user vouches for the module.
-    Us,
-    /// For a process inside the sandbox, and to be loaded in there alone: a compiler that a stranger's module got the better of returns what
-    /// that stranger likes.
+    /// This process: the user trusts the module.
+    ThisProcess,
+    /// Only a process inside the sandbox: an untrusted module that exploits the compiler controls the code that it
+    /// returns.
     Stage,
 }
 
-/// What a module's compiled code is kept under: the digest of the module, what of the engine the code depends on, and for whom.
+/// The name of a module's compiled code in the cache: the digest of the module, the engine version and settings that
+/// the code depends on, and where the code may be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheName(String);
 
 impl CacheName {
-    /// Returns the name for a module, by the digits of its digest.
-    pub fn of(digest: &str, whom: CompiledFor) -> Result<Self, WasmError> {
-        let mut engine_hash = Hashed(Sha256::new());
+    /// Returns the name for a module with this digest, in hexadecimal.
+    pub fn of(digest: &str, compiled_for: CompiledFor) -> Result<Self, WasmError> {
+        let mut engine_hash = DigestHasher(Sha256::new());
         engine()?.precompile_compatibility_hash().hash(&mut engine_hash);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let engine = engine_hash.0.finalize();
-        let whom = match whom {
-            CompiledFor::Us => "",
+        let suffix = match compiled_for {
+            CompiledFor::ThisProcess => "",
             CompiledFor::Stage => "-stage",
         };
-        Ok(Self(format!("{digest}-{}{whom}", hex(&engine[..8]))))
+        Ok(Self(format!("{digest}-{}{suffix}", hex(&engine[..8]))))
     }
 
-    /// Returns it as the name of a file.
+    /// Returns it as a file name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Hands what is hashed to a digest that is the same everywhere.
-struct Hashed(Sha256);
+/// Hashes with a digest that is the same in every process.
+struct DigestHasher(Sha256);
 
-impl Hasher for Hashed {
+impl Hasher for DigestHasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
@@ -67,9 +69,12 @@ impl Hasher for Hashed {
 
 /// Compiled code.
 ///
-/// The engine runs whatever stands in such bytes, so there are few ways to one: from [`compile`](crate::compile); from a process inside the
-/// sandbox that compiled it, and then it runs in there alone unless the user vouches for the module; from a cache whose seal holds; and, in
-/// there, from the caller, who had it from one of those.
+/// The engine executes these bytes without checking them, so an artifact only comes from:
+/// * [`compile`](crate::compile),
+/// * a process inside the sandbox that compiled it; then it only runs inside the sandbox, unless the user trusts the
+///   module,
+/// * a cache entry with a valid seal,
+/// * inside the sandbox: the caller, which got it from one of the above.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact(Vec<u8>);
 
@@ -78,21 +83,21 @@ impl Artifact {
         Self(bytes)
     }
 
-    /// Returns the bytes, for the stage.
+    /// Returns the bytes to send to the stage.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns it as it is kept: a seal over the name and the code, then the code.
+    /// Returns its cache entry: a seal over the name and the code, then the code.
     pub fn sealed(&self, key: &[u8; KEY_LENGTH], name: &CacheName) -> Vec<u8> {
-        let tag = seal(key, name, &self.0).finalize().into_bytes();
-        [tag.as_slice(), &self.0].concat()
+        let seal = seal(key, name, &self.0).finalize().into_bytes();
+        [seal.as_slice(), &self.0].concat()
     }
 
-    /// Reads what was kept; `None` if it is not what was kept under this name with this key.
-    pub fn unsealed(key: &[u8; KEY_LENGTH], name: &CacheName, kept: &[u8]) -> Option<Self> {
-        let (tag, code) = kept.split_at_checked(TAG)?;
-        seal(key, name, code).verify_slice(tag).ok()?;
+    /// Reads a cache entry; `None` if it was not sealed with this name and key.
+    pub fn unsealed(key: &[u8; KEY_LENGTH], name: &CacheName, entry: &[u8]) -> Option<Self> {
+        let (expected, code) = entry.split_at_checked(SEAL_LENGTH)?;
+        seal(key, name, code).verify_slice(expected).ok()?;
         Some(Self(code.to_vec()))
     }
 }
@@ -105,7 +110,7 @@ fn seal(key: &[u8; KEY_LENGTH], name: &CacheName, code: &[u8]) -> Hmac<Sha256> {
     seal
 }
 
-/// Code that is loaded and linked.
+/// Loaded and linked code.
 pub(crate) enum Loaded {
     Module(wasmtime::InstancePre<State>),
     Component(CommandPre<State>),
@@ -115,24 +120,25 @@ pub(crate) enum Loaded {
 pub(crate) fn load(artifact: &Artifact) -> Result<Loaded, WasmError> {
     match Engine::detect_precompiled(&artifact.0) {
         Some(Precompiled::Module) => {
-            link::module(&trusted(artifact, Module::deserialize)?).map(Loaded::Module)
+            link::module(&deserialize(artifact, Module::deserialize)?).map(Loaded::Module)
         }
         Some(Precompiled::Component) => {
-            link::component(&trusted(artifact, Component::deserialize)?).map(Loaded::Component)
+            link::component(&deserialize(artifact, Component::deserialize)?).map(Loaded::Component)
         }
-        None => Err(WasmError::Engine("what was compiled is no code".to_owned())),
+        None => Err(WasmError::Engine("it is not compiled code".to_owned())),
     }
 }
 
-/// Hands compiled code to the engine, which believes it.
-fn trusted<'a, T>(
+/// Passes compiled code to the engine, which trusts it.
+fn deserialize<'a, T>(
     artifact: &'a Artifact,
-    deserialize: unsafe fn(&Engine, &'a [u8]) -> wasmtime::Result<T>,
+    load: unsafe fn(&Engine, &'a [u8]) -> wasmtime::Result<T>,
 ) -> Result<T, WasmError> {
     let engine = engine()?;
-    // SAFETY: this engine wrote the bytes, in this process or for this user: see how an `Artifact` comes to be. What was compiled of a stranger's
-    // module is loaded inside the sandbox alone, where it can do no more than the compiler could. Nobody else can write the memory.
-    #[expect(unsafe_code, reason = "the one place where compiled code is believed")]
-    let loaded = unsafe { deserialize(engine, &artifact.0) };
-    loaded.map_err(|error| WasmError::Engine(words(&error)))
+    // SAFETY: this engine wrote the bytes, in this process or for this user: see where an `Artifact` comes from. The
+    // compiled code of an untrusted module is only loaded inside the sandbox, where it can do no more than the compiler
+    // could. No other process can write to this memory.
+    #[expect(unsafe_code, reason = "the only place where compiled code is trusted")]
+    let loaded = unsafe { load(engine, &artifact.0) };
+    loaded.map_err(|error| WasmError::Engine(describe(&error)))
 }

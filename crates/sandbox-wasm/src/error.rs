@@ -1,77 +1,77 @@
-//! Why a module is not run.
+//! Why a module was not run.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a module is not run. It travels from the stage as it is.
+/// Why a module was not run. The stage sends it to the caller unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum WasmError {
-    /// It is something else.
-    #[error("it is no WebAssembly: {0}")]
+    /// The file is not WebAssembly.
+    #[error("not a WebAssembly file: {0}")]
     NotWasm(String),
-    /// It is too large.
-    #[error("it has {size} bytes, and at most {most} are taken")]
+    /// The file is too large.
+    #[error("too large: {size} bytes (limit: {max})")]
     TooLarge {
-        /// How large it is.
+        /// The size of the file in bytes.
         size: usize,
-        /// How large it may be.
-        most: usize,
+        /// The maximum size in bytes.
+        max: usize,
     },
-    /// It is broken, or uses what is not taken.
+    /// It is malformed, or uses unsupported features.
     #[error("it cannot be compiled: {0}")]
     Malformed(String),
-    /// It is too much work.
+    /// Compiling it exceeded a limit.
     #[error("it cannot be compiled: {0}")]
-    TooMuch(String),
-    /// It needs functions that nobody gives it.
-    #[error("it imports what is not there: {}", .missing.join(", "))]
+    TooExpensive(String),
+    /// It needs functions or interfaces that do not exist.
+    #[error("it imports unknown functions or interfaces: {}", .missing.join(", "))]
     Imports {
-        /// What it needs.
+        /// The missing imports.
         missing: Vec<String>,
-        /// What would help.
+        /// How to fix it.
         hint: String,
     },
-    /// It is no command.
-    #[error("it is no command: {message}")]
-    World {
+    /// It has no entry point of a command.
+    #[error("it is not a command: {message}")]
+    NotCommand {
         /// What it is instead.
         message: String,
     },
-    /// What it is given cannot be given.
+    /// Its arguments, variables, folders or network access cannot be provided.
     #[error("{0}")]
-    Given(String),
-    /// The engine cannot be made, or does not take what it compiled itself.
+    InvalidInput(String),
+    /// The engine cannot be created, or cannot load the compiled code.
     #[error("the engine cannot run it: {0}")]
     Engine(String),
-    /// The process in the sandbox did not answer.
-    #[error("the runner in the sandbox gave no answer: {0}")]
+    /// The process in the sandbox failed without a result.
+    #[error("the runner in the sandbox returned no result: {0}")]
     Runner(String),
 }
 
 impl WasmError {
-    /// Returns what would help.
+    /// Returns how to fix it, if known.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotWasm(_) => {
-                "build it for wasm32-wasip1 or wasm32-wasip2, and ship the .wasm file"
+                "build it for wasm32-wasip1 or wasm32-wasip2 and use the .wasm file"
             }
             Self::Imports { hint, .. } => hint,
-            Self::World { .. } => {
-                "build a program with a `main`, for wasm32-wasip1 or wasm32-wasip2"
+            Self::NotCommand { .. } => {
+                "build a program with a `main` function for wasm32-wasip1 or wasm32-wasip2"
             }
-            Self::TooLarge { .. } | Self::TooMuch(_) => "strip it, and build it for size",
-            Self::Malformed(_) => "build it again; threads and 64-bit memories are not taken",
-            Self::Given(_) | Self::Engine(_) | Self::Runner(_) => return None,
+            Self::TooLarge { .. } | Self::TooExpensive(_) => "strip it and optimize it for size",
+            Self::Malformed(_) => "rebuild it; threads and 64-bit memories are not supported",
+            Self::InvalidInput(_) | Self::Engine(_) | Self::Runner(_) => return None,
         };
         Some(hint.to_owned())
     }
 }
 
-/// Returns what an error of the engine says, from the outside to its cause, in one line.
-pub(crate) fn words(error: &wasmtime::Error) -> String {
+/// Returns the message of an engine error and of its causes in one line.
+pub(crate) fn describe(error: &wasmtime::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
         let text = cause.to_string();
-        // Backtraces are many lines, and said elsewhere.
+        // Only the first line: the others are the backtrace, which is reported elsewhere.
         let line = text.lines().next().unwrap_or_default().trim().to_owned();
         if !line.is_empty() && !parts.contains(&line) {
             parts.push(line);

@@ -1,49 +1,51 @@
-//! What a run is given, taken from the sandbox's specification. What is not here is not there.
+//! What a module run is granted, derived from the sandbox's specification. Anything that a job does not list is not
+//! granted.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sandbox::{Limits, Network, PROXY, Spec, Stdin, Writes};
+use sandbox::{Limits, Network, PROXY_PLACEHOLDER, Spec, Stdin, Writes};
 use serde::{Deserialize, Serialize};
 
 use crate::WasmError;
 
-/// Where a run finds its skill, its workspace, and what it works in.
+/// The paths of the skill, the workspace and the working folder, as the module sees them.
 const SKILL: &str = "/skill";
 const WORKSPACE: &str = "/workspace";
-const HERE: &str = ".";
+const WORKING_FOLDER: &str = ".";
 
-/// What only WebAssembly needs to know.
+/// Settings that only WebAssembly modules need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
-    /// The folder of the skill, one of those that may be read.
+    /// The folder of the skill, which must be readable in the specification.
     pub skill: PathBuf,
-    /// What random numbers and clocks follow from; without it they are the machine's.
+    /// The seed for random numbers and clocks; without one they are those of the machine.
     pub seed: Option<u64>,
 }
 
-/// What a run is given.
+/// What a module run is granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub(crate) args: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) folders: Vec<Folder>,
     pub(crate) has_proxy: bool,
-    /// Whether a call of the host may keep the whole process waiting: inside the stage somebody else looks at the clock.
+    /// Whether a host call may block the whole process. Inside the stage it may, because the stage enforces the time
+    /// limit.
     pub(crate) may_block: bool,
-    /// What it reads from standard input; none where it reads that of its process.
+    /// Its standard input; `None` for that of this process.
     pub(crate) stdin: Option<Vec<u8>>,
     pub(crate) seed: Option<u64>,
     pub(crate) wall: Duration,
     pub(crate) memory: u64,
     pub(crate) output_kept: u64,
-    pub(crate) output_most: u64,
-    /// Places that may be read and are no folders, which WASI has no way to give.
-    left_out: Vec<PathBuf>,
+    pub(crate) output_max: u64,
+    /// Readable paths that are not folders. WASI cannot grant them.
+    skipped_paths: Vec<PathBuf>,
 }
 
-/// A folder that a run sees.
+/// A folder that is visible to the module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Folder {
     pub(crate) host: PathBuf,
@@ -52,22 +54,22 @@ pub(crate) struct Folder {
 }
 
 impl Job {
-    /// Returns what a run in this process is given. Here nothing stands between a run and its workspace, so one that is to be looked at
-    /// before it is changed, and a way to the network, are not to be had.
+    /// Returns the job for a run in this process. Writes to a layer and network access are not available here, because
+    /// they need the sandbox.
     pub fn in_process(spec: &Spec, guest: &Guest) -> Result<Self, WasmError> {
-        let given = |what: &str| Err(WasmError::Given(what.to_owned()));
+        let invalid = |what: &str| Err(WasmError::InvalidInput(what.to_owned()));
         if spec.network != Network::None {
-            return given("the network can be reached only from inside the sandbox's stage");
+            return invalid("modules can use the network only in the sandbox stage");
         }
         match spec.workspace.as_ref().map(|workspace| workspace.writes) {
             Some(Writes::Layer) => {
-                given("a workspace can be written only from inside the sandbox's stage")
+                invalid("modules can write to a workspace only in the sandbox stage")
             }
             None | Some(Writes::Never | Writes::Direct) => Self::new(spec, guest),
         }
     }
 
-    /// Returns what a run inside the stage is given: there the stage holds it to the same specification.
+    /// Returns the job for a run inside the stage, which enforces the same specification.
     pub fn staged(spec: &Spec, guest: &Guest) -> Result<Self, WasmError> {
         Ok(Self { may_block: true, ..Self::new(spec, guest)? })
     }
@@ -87,19 +89,20 @@ impl Job {
             may_write,
         };
         let mut folders = vec![folder(&guest.skill, SKILL, false)];
-        let mut left_out = Vec::new();
+        let mut skipped_paths = Vec::new();
         for path in spec.read.iter().filter(|path| **path != guest.skill) {
             if path.is_dir() {
                 folders.push(folder(path, &text(path.as_os_str(), "a path")?, false));
             } else {
-                left_out.push(path.clone());
+                skipped_paths.push(path.clone());
             }
         }
         if let Some(workspace) = &spec.workspace {
             let may_write = workspace.writes != Writes::Never;
-            folders.extend([WORKSPACE, HERE].map(|at| folder(&workspace.path, at, may_write)));
+            let paths = [WORKSPACE, WORKING_FOLDER];
+            folders.extend(paths.map(|guest| folder(&workspace.path, guest, may_write)));
         }
-        let Limits { wall, memory, output_kept, output_most, .. } = spec.limits;
+        let Limits { wall, memory, output_kept, output_max, .. } = spec.limits;
         Ok(Self {
             args,
             env,
@@ -114,24 +117,24 @@ impl Job {
             wall,
             memory,
             output_kept,
-            output_most,
-            left_out,
+            output_max,
+            skipped_paths,
         })
     }
 
-    /// Returns the places that may be read and cannot be given, since they are no folders.
-    pub fn left_out(&self) -> &[PathBuf] {
-        &self.left_out
+    /// Returns the readable paths that WASI cannot grant, because they are not folders.
+    pub fn skipped_paths(&self) -> &[PathBuf] {
+        &self.skipped_paths
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        let Self { wall, memory, output_kept, output_most, .. } = *self;
-        Limits { wall, memory, output_kept, output_most, ..Limits::default() }
+        let Self { wall, memory, output_kept, output_max, .. } = *self;
+        Limits { wall, memory, output_kept, output_max, ..Limits::default() }
     }
 
-    /// Puts the proxy's address where the specification left room for it.
+    /// Replaces the placeholder in variables with the proxy's address.
     pub(crate) fn with_proxy(mut self, address: &str) -> Self {
-        for (_, value) in self.env.iter_mut().filter(|(_, value)| value == PROXY) {
+        for (_, value) in self.env.iter_mut().filter(|(_, value)| value == PROXY_PLACEHOLDER) {
             address.clone_into(value);
         }
         self
@@ -142,9 +145,9 @@ fn name_of(program: &Path) -> Result<String, WasmError> {
     text(program.file_name().unwrap_or_default(), "the name of the module")
 }
 
-/// Programs in WebAssembly are given Unicode, and nothing with an end in the middle.
+/// Converts text for a WebAssembly program, which must be Unicode without null bytes.
 fn text(text: &OsStr, what: &str) -> Result<String, WasmError> {
-    let given = |why: &str| WasmError::Given(format!("{what} {why}: {}", text.display()));
-    let text = OsString::from(text).into_string().map_err(|_| given("is not Unicode"))?;
-    if text.contains('\0') { Err(given("holds a null byte")) } else { Ok(text) }
+    let invalid = |why: &str| WasmError::InvalidInput(format!("{what} {why}: {}", text.display()));
+    let text = OsString::from(text).into_string().map_err(|_| invalid("is not valid Unicode"))?;
+    if text.contains('\0') { Err(invalid("contains a null byte")) } else { Ok(text) }
 }

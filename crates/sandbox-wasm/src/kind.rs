@@ -1,41 +1,42 @@
-//! What a file holds, by how it begins.
+//! Detects from its first bytes what a WebAssembly file contains.
 
 use wasmtime::Engine;
 
 use crate::error::WasmError;
 
-/// The largest module that is compiled.
+/// The maximum size of a module in bytes.
 pub const MAX_MODULE: usize = 64 << 20;
 const MAGIC: &[u8] = b"\0asm";
-const MODULE: [u8; 4] = [1, 0, 0, 0];
-const COMPONENT: [u8; 4] = [0x0d, 0, 1, 0];
+const MODULE_VERSION: [u8; 4] = [1, 0, 0, 0];
+const COMPONENT_VERSION: [u8; 4] = [0x0d, 0, 1, 0];
 
-/// What a file of WebAssembly holds.
+/// What a WebAssembly file contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WasmKind {
     Module,
     Component,
 }
 
-/// Returns true if a file begins as WebAssembly does.
+/// Returns true if the first bytes are those of a WebAssembly file.
 pub fn is_wasm(start: &[u8]) -> bool {
     start.starts_with(MAGIC)
 }
 
-/// Returns true if a file begins as a component does. Only components can reach the network: WASI's first preview opens no connection.
+/// Returns true if the first bytes are those of a component. Only components can reach the network: modules of WASI
+/// preview 1 cannot open connections.
 pub fn is_component(start: &[u8]) -> bool {
-    start.strip_prefix(MAGIC).is_some_and(|version| version.starts_with(&COMPONENT))
+    start.strip_prefix(MAGIC).is_some_and(|version| version.starts_with(&COMPONENT_VERSION))
 }
 
-/// Finds out what a file holds, by how it begins.
-pub(crate) fn kind(wasm: &[u8]) -> Result<Kind, WasmError> {
+/// Returns what a file contains; an error if it cannot be compiled.
+pub(crate) fn detect_kind(wasm: &[u8]) -> Result<WasmKind, WasmError> {
     if wasm.len() > MAX_MODULE {
-        return Err(WasmError::TooLarge { size: wasm.len(), most: MAX_MODULE });
+        return Err(WasmError::TooLarge { size: wasm.len(), max: MAX_MODULE });
     }
     let not = |what: &str| WasmError::NotWasm(what.to_owned());
     if Engine::detect_precompiled(wasm).is_some() {
         return Err(not(
-            "it is compiled already, by whoever wrote it; only what is compiled here runs",
+            "it is precompiled native code; openskills only runs modules that it compiles itself",
         ));
     }
     if wasm.is_empty() {
@@ -43,18 +44,16 @@ pub(crate) fn kind(wasm: &[u8]) -> Result<Kind, WasmError> {
     }
     if wasm.trim_ascii_start().starts_with(b"(") {
         return Err(not(
-            "it is the text form; assemble it first, with wat2wasm or `wasm-tools parse`",
+            "it is in the text format; convert it with wat2wasm or `wasm-tools parse`",
         ));
     }
     let Some(version) = wasm.strip_prefix(MAGIC) else {
-        return Err(not("it does not begin with `\\0asm`"));
+        return Err(not("it does not start with `\\0asm`"));
     };
     match version.first_chunk::<4>() {
-        Some(&MODULE) => Ok(Kind::Module),
-        Some(&COMPONENT) => Ok(Kind::Component),
-        Some(other) => {
-            Err(WasmError::Malformed(format!("version {other:02x?} of the format is not known")))
-        }
-        None => Err(WasmError::Malformed("it ends in its first eight bytes".to_owned())),
+        Some(&MODULE_VERSION) => Ok(WasmKind::Module),
+        Some(&COMPONENT_VERSION) => Ok(WasmKind::Component),
+        Some(other) => Err(WasmError::Malformed(format!("unknown format version {other:02x?}"))),
+        None => Err(WasmError::Malformed("the file ends within the 8-byte header".to_owned())),
     }
 }

@@ -1,21 +1,22 @@
-//! Runs WebAssembly under exactly the capabilities of a sandbox's [`Spec`](sandbox::Spec).
+//! Runs WebAssembly with exactly the capabilities of a sandbox's [`Spec`](sandbox::Spec).
 //!
-//! A module of WASI's first preview or a component of its second is compiled once ([`compile`]), kept sealed by a key ([`Artifact`]), and
-//! run with what a [`Job`] names and nothing else ([`run`]). What it computes follows from its input alone where a seed is given.
+//! A WASI preview 1 module or a WASI preview 2 component is compiled once ([`compile`]), cached with a seal that needs
+//! a key ([`Artifact`]), and run ([`run`]) with what a [`Job`] grants and nothing else. With a seed, its output depends
+//! only on its input.
 //!
-//! The same can be done in a process of its own inside the operating system's sandbox ([`staged`]): a flaw of the engine then meets a second
-//! wall. A program that wants this calls [`init`] first thing in `main`.
+//! The same works in a separate process inside the operating system's sandbox ([`staged`]), which protects against
+//! flaws of the engine. A program that uses this calls [`init`] first thing in `main`.
 
 mod artifact;
-mod bound;
 mod engine;
 mod error;
 mod files;
-mod fixed;
 mod job;
 mod kind;
 mod link;
+mod memory_limit;
 mod run;
+mod seeded;
 pub mod staged;
 mod stop;
 mod streams;

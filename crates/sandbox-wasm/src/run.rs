@@ -1,6 +1,6 @@
-//! Runs compiled code with what a job gives it, until it ends or has to.
+//! Runs compiled code with what a job grants, until it ends, reaches a limit or is stopped.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: how long a run takes")]
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock, to measure a run")]
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,51 +14,51 @@ use wasmtime_wasi::sockets::SocketAddrUse;
 use wasmtime_wasi::{FsPerms, I32Exit, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::artifact::{Artifact, Loaded, load};
-use crate::bound::Bound;
 use crate::engine::engine;
-use crate::error::{WasmError, words};
-use crate::files::Files;
-use crate::fixed::fix;
+use crate::error::{WasmError, describe};
+use crate::files::InodeNumbers;
 use crate::job::Job;
+use crate::memory_limit::MemoryLimit;
+use crate::seeded::apply_seed;
 use crate::stop::Stop;
-use crate::streams::Streams;
+use crate::streams::OutputStreams;
 
-/// How much a call of the host may copy from the program.
-pub(crate) const HOST_CALL: usize = 128 << 20;
-/// How many things of the host a program may hold; a list of files is one.
-const HELD: usize = 512;
-/// How much random data a call may ask for.
-const RANDOM: u64 = 16 << 20;
-/// How often a program that should have ended is reminded.
-const REMINDED: Duration = Duration::from_millis(1);
-/// How many calls are told of a trap.
-const FRAMES: usize = 3;
+/// How many bytes a host call may copy from the program.
+pub(crate) const MAX_HOST_CALL_BYTES: usize = 128 << 20;
+/// How many host resources a program may have open; a folder listing is one.
+const MAX_RESOURCES: usize = 512;
+/// How many random bytes a call may request.
+const MAX_RANDOM_BYTES: u64 = 16 << 20;
+/// How often a program that exceeded its time limit is interrupted.
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(1);
+/// How many stack frames of a trap are reported.
+const MAX_FRAMES: usize = 3;
 
 /// How a run ended, and what it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Why it ended.
     pub ended: Ended,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: Captured,
-    /// How many steps it took; the same for the same input where there is a seed.
+    /// How many units of fuel it used; with a seed, the same for the same input.
     pub fuel: u64,
-    /// The most memory that it had, in bytes.
+    /// Its maximum memory use in bytes.
     pub memory: u64,
-    /// What it did that it may not, if it was ended for that.
+    /// The reason and location of the trap, if it trapped.
     pub trap: Option<String>,
     /// How long it took.
     pub duration: Duration,
 }
 
-/// What is kept for a run.
+/// The state of a run.
 pub(crate) struct State {
     pub(crate) wasi: WasiP1Ctx,
-    pub(crate) bound: Bound,
-    /// The files that it met, where they are numbered for it.
-    pub(crate) files: Option<Files>,
+    pub(crate) memory_limit: MemoryLimit,
+    /// The inode numbers of a run with a seed.
+    pub(crate) inodes: Option<InodeNumbers>,
 }
 
 impl WasiView for State {
@@ -67,15 +67,15 @@ impl WasiView for State {
     }
 }
 
-/// How a program's own code ended.
+/// How a program's code ended.
 enum End {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By an error of the engine, or of what it is given.
+    /// The engine or a host function returned an error.
     Error(wasmtime::Error),
-    /// Not at all.
-    Late,
-    /// Somebody stopped it.
+    /// It exceeded its time limit.
+    TimedOut,
+    /// The caller stopped it.
     Stopped,
 }
 
@@ -84,7 +84,7 @@ pub fn run(job: &Job, artifact: &Artifact) -> Result<Report, WasmError> {
     run_until(job, artifact, &Stop::default())
 }
 
-/// The same, until somebody stops it.
+/// Runs compiled code in this process, until it is stopped.
 pub fn run_until(job: &Job, artifact: &Artifact, stop: &Stop) -> Result<Report, WasmError> {
     run_with(job, artifact, None, stop)
 }
@@ -99,50 +99,51 @@ pub(crate) fn run_with(
     let engine = engine()?;
     let loaded = load(artifact)?;
     let started = Instant::now();
-    let streams = Streams::new(&job.limits());
+    let streams = OutputStreams::new(&job.limits());
     let state = State {
-        wasi: wasi(job, &streams, proxy)?,
-        bound: Bound::new(job.memory),
-        files: job.seed.map(|_| Files::default()),
+        wasi: wasi_context(job, &streams, proxy)?,
+        memory_limit: MemoryLimit::new(job.memory),
+        inodes: job.seed.map(|_| InodeNumbers::default()),
     };
     let mut store = Store::new(engine, state);
-    let failed = |error: wasmtime::Error| WasmError::Engine(words(&error));
-    store.limiter(|state| &mut state.bound);
-    store.data_mut().ctx().table.set_max_capacity(HELD);
-    store.set_hostcall_fuel(HOST_CALL);
+    let failed = |error: wasmtime::Error| WasmError::Engine(describe(&error));
+    store.limiter(|state| &mut state.memory_limit);
+    store.data_mut().ctx().table.set_max_capacity(MAX_RESOURCES);
+    store.set_hostcall_fuel(MAX_HOST_CALL_BYTES);
     store.set_fuel(u64::MAX).map_err(failed)?;
     store.set_epoch_deadline(1);
     store.epoch_deadline_async_yield_and_update(1);
-    let end = until(job.wall, engine, stop, start(&mut store, loaded))?;
+    let end = run_to_end(job.wall, engine, stop, start(&mut store, loaded))?;
     if let End::Error(error) = &end {
         if error.is::<PoolConcurrencyLimitError>() {
-            return Err(WasmError::Engine("too many run at once in this process".to_owned()));
+            let what = "too many modules are running in this process".to_owned();
+            return Err(WasmError::Engine(what));
         }
-        // The program did nothing yet: it is the machine that lacks something.
+        // The program has not started yet; the machine is out of memory.
         let is_short = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::OutOfMemory;
         if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_short) {
-            return Err(WasmError::Engine(words(error)));
+            return Err(WasmError::Engine(describe(error)));
         }
     }
     let fuel = u64::MAX - store.get_fuel().map_err(failed)?;
-    let State { bound, .. } = store.into_data();
-    let ([stdout, stderr], is_flooded) = streams.take();
+    let State { memory_limit, .. } = store.into_data();
+    let ([stdout, stderr], is_output_exceeded) = streams.take();
     let (ended, trap) = match end {
-        End::Late => (Ended::Timeout, None),
+        End::TimedOut => (Ended::Timeout, None),
         End::Stopped => (Ended::Cancelled, None),
-        End::Error(_) if bound.is_hit => (Ended::Memory, None),
-        End::Error(_) if is_flooded => (Ended::Output, None),
+        End::Error(_) if memory_limit.is_exceeded => (Ended::Memory, None),
+        End::Error(_) if is_output_exceeded => (Ended::Output, None),
         End::Code(code) => (Ended::Exited(code), None),
-        End::Error(error) => (Ended::Trapped, Some(reason(&error))),
+        End::Error(error) => (Ended::Trapped, Some(trap_reason(&error))),
     };
-    let (memory, duration) = (bound.peak as u64, started.elapsed());
+    let (memory, duration) = (memory_limit.peak as u64, started.elapsed());
     Ok(Report { ended, stdout, stderr, fuel, memory, trap, duration })
 }
 
-/// Gives a program what its job names.
-fn wasi(
+/// Returns a WASI context that grants what the job lists.
+fn wasi_context(
     job: &Job,
-    streams: &std::sync::Arc<Streams>,
+    streams: &std::sync::Arc<OutputStreams>,
     proxy: Option<SocketAddr>,
 ) -> Result<WasiP1Ctx, WasmError> {
     let mut wasi = WasiCtxBuilder::new();
@@ -150,21 +151,21 @@ fn wasi(
         .envs(&job.env)
         .stdout(streams.stdout())
         .stderr(streams.stderr())
-        .max_random_size(RANDOM)
+        .max_random_size(MAX_RANDOM_BYTES)
         .allow_blocking_current_thread(job.may_block)
         .allow_udp(false)
         .allow_ip_name_lookup(false)
         .allow_tcp(proxy.is_some())
         .socket_addr_check(move |address, what| {
-            let is_let = match what {
+            let is_allowed = match what {
                 SocketAddrUse::TcpConnect => Some(address) == proxy,
-                // Every connection has an end here; nobody can reach it.
+                // Every connection binds a local address; no other program can connect to it.
                 SocketAddrUse::TcpBind => {
                     proxy.is_some() && address.ip().is_unspecified() && address.port() == 0
                 }
                 _ => false,
             };
-            Box::pin(async move { is_let })
+            Box::pin(async move { is_allowed })
         });
     match &job.stdin {
         Some(bytes) => wasi.stdin(MemoryInputPipe::new(bytes.clone())),
@@ -173,16 +174,16 @@ fn wasi(
     for folder in &job.folders {
         let may = if folder.may_write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         wasi.preopened_dir(&folder.host, &folder.guest, may).map_err(|error| {
-            WasmError::Given(format!("{} cannot be opened: {}", folder.guest, words(&error)))
+            WasmError::InvalidInput(format!("cannot open `{}`: {}", folder.guest, describe(&error)))
         })?;
     }
     if let Some(seed) = job.seed {
-        fix(&mut wasi, seed);
+        apply_seed(&mut wasi, seed);
     }
     Ok(wasi.build_p1())
 }
 
-/// Starts a program, and waits for its end.
+/// Runs a program and returns its exit code.
 async fn start(store: &mut Store<State>, loaded: Loaded) -> wasmtime::Result<i32> {
     match loaded {
         Loaded::Module(module) => {
@@ -199,9 +200,9 @@ async fn start(store: &mut Store<State>, loaded: Loaded) -> wasmtime::Result<i32
     }
 }
 
-/// Waits for a program, but not for ever. A program that computes is made to pause when its time is over, so that the clock comes to its
-/// turn; one that waits for the host is not asked.
-fn until(
+/// Runs a program until it ends, exceeds its time limit or is stopped. A program that is computing is interrupted when
+/// its time is over, so that it yields to the timer. A program that waits for the host is just dropped.
+fn run_to_end(
     wall: Duration,
     engine: &'static Engine,
     stop: &Stop,
@@ -210,23 +211,23 @@ fn until(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| WasmError::Engine(format!("nothing can wait for it: {error}")))?;
-    let (over, is_over) = channel::<()>();
-    let reminder = std::thread::spawn(move || {
+        .map_err(|error| WasmError::Engine(format!("cannot start the async runtime: {error}")))?;
+    let (done, is_done) = channel::<()>();
+    let interrupter = std::thread::spawn(move || {
         let mut wait = wall;
-        while is_over.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+        while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
             engine.increment_epoch();
-            wait = REMINDED;
+            wait = INTERRUPT_INTERVAL;
         }
     });
-    let program = stop.or_until(program);
+    let program = stop.unless_stopped(program);
     let end = runtime.block_on(async { tokio::time::timeout(wall, program).await });
-    drop(over);
-    let _ = reminder.join();
-    // A file that cannot be opened yet is not waited for.
+    drop(done);
+    let _ = interrupter.join();
+    // Do not wait for threads that are blocked, for example while opening a FIFO.
     runtime.shutdown_background();
     Ok(match end {
-        Err(_) => End::Late,
+        Err(_) => End::TimedOut,
         Ok(None) => End::Stopped,
         Ok(Some(Ok(code))) => End::Code(code),
         Ok(Some(Err(error))) => match error.downcast_ref::<I32Exit>() {
@@ -236,15 +237,15 @@ fn until(
     })
 }
 
-/// Returns what a program did that it may not, and where.
-fn reason(error: &wasmtime::Error) -> String {
+/// Returns why a program trapped, and where.
+fn trap_reason(error: &wasmtime::Error) -> String {
     let what = match error.downcast_ref::<Trap>() {
         Some(trap) => trap.to_string(),
         None => error.root_cause().to_string().chars().take(500).collect(),
     };
     let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
-    // Numbers would say nothing: a module that was stripped has no names.
+    // Frames without a name, as in a stripped module, are skipped: their numbers would not help.
     let name = |frame: &wasmtime::FrameInfo| Some(frame.func_name()?.chars().take(60).collect());
-    let calls: Vec<String> = frames.iter().filter_map(name).take(FRAMES).collect();
+    let calls: Vec<String> = frames.iter().filter_map(name).take(MAX_FRAMES).collect();
     if calls.is_empty() { what } else { format!("{what}, in {}", calls.join(", called by ")) }
 }

@@ -7,34 +7,35 @@ use std::task::{Poll, Waker};
 
 use crate::engine::engine;
 
-/// Stops a program in this process from another thread. One that is stopped before it began ends as soon as it does.
+/// Stops a module in this process from another thread. A module that starts after it was stopped ends immediately.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Stopped>);
+pub struct Stop(Arc<StopState>);
 
 #[derive(Debug, Default)]
-struct Stopped {
+struct StopState {
     is_stopped: AtomicBool,
-    waiting: Mutex<Option<Waker>>,
+    /// Wakes the thread that runs the module.
+    waker: Mutex<Option<Waker>>,
 }
 
 impl Stop {
-    /// Stops the program. One that computes pauses at the next step of the engine's clock, and goes on no more.
+    /// Stops the module. If it is computing, incrementing the engine's epoch makes it yield, and it is not resumed.
     pub fn stop(&self) {
         self.0.is_stopped.store(true, Ordering::SeqCst);
         if let Ok(engine) = engine() {
             engine.increment_epoch();
         }
-        let waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(waiting) = waiting {
-            waiting.wake();
+        let waker = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
-    /// Waits for a program, or until it is stopped; then nothing is returned.
-    pub(crate) async fn or_until<T>(&self, program: impl Future<Output = T>) -> Option<T> {
+    /// Runs a future to its end; returns `None` if it is stopped before.
+    pub(crate) async fn unless_stopped<T>(&self, program: impl Future<Output = T>) -> Option<T> {
         let mut program = std::pin::pin!(program);
         poll_fn(|context| {
-            *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) =
+            *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(context.waker().clone());
             if self.0.is_stopped.load(Ordering::SeqCst) {
                 return Poll::Ready(None);

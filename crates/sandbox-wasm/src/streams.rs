@@ -1,68 +1,69 @@
-//! What a module writes, taken by the same bound as what a process writes.
+//! Captures the output of a module, with the same limit as that of a process.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sandbox::{Captured, Limits, OutputBound};
+use sandbox::{Captured, Limits, OutputLimit};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-/// How much is taken at once.
-const PIECE: usize = 64 << 10;
+/// How many bytes a module may write at once.
+const MAX_WRITE: usize = 64 << 10;
 
-/// Both streams of a run.
+/// The standard output and standard error of a run.
 #[derive(Debug)]
-pub(crate) struct Streams {
-    bound: OutputBound,
-    written: Mutex<[Captured; 2]>,
+pub(crate) struct OutputStreams {
+    limit: OutputLimit,
+    captured: Mutex<[Captured; 2]>,
 }
 
-/// One of them.
+/// One of the two streams.
 #[derive(Debug, Clone)]
-pub(crate) struct Stream {
-    of: Arc<Streams>,
-    which: usize,
+pub(crate) struct OutputHandle {
+    streams: Arc<OutputStreams>,
+    index: usize,
 }
 
-impl Streams {
+impl OutputStreams {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
-        Arc::new(Self { bound: OutputBound::new(limits), written: Mutex::default() })
+        Arc::new(Self { limit: OutputLimit::new(limits), captured: Mutex::default() })
     }
 
-    pub(crate) fn stdout(self: &Arc<Self>) -> Stream {
-        Stream { of: Arc::clone(self), which: 0 }
+    pub(crate) fn stdout(self: &Arc<Self>) -> OutputHandle {
+        OutputHandle { streams: Arc::clone(self), index: 0 }
     }
 
-    pub(crate) fn stderr(self: &Arc<Self>) -> Stream {
-        Stream { of: Arc::clone(self), which: 1 }
+    pub(crate) fn stderr(self: &Arc<Self>) -> OutputHandle {
+        OutputHandle { streams: Arc::clone(self), index: 1 }
     }
 
-    /// Takes what was written, and whether it was too much.
+    /// Returns the captured output, and whether the limit was exceeded.
     pub(crate) fn take(&self) -> ([Captured; 2], bool) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        (std::mem::take(&mut *written), self.bound.is_exceeded())
+        let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut *captured), self.limit.is_exceeded())
     }
 }
 
-impl Stream {
-    /// Writes, unless it is too much.
-    fn put(&self, bytes: &[u8]) -> Result<(), &'static str> {
-        let mut written = self.of.written.lock().unwrap_or_else(PoisonError::into_inner);
-        self.of.bound.add(&mut written[self.which], bytes).map_err(|_| "too much was written")
+impl OutputHandle {
+    /// Captures bytes; an error if the limit is exceeded.
+    fn capture(&self, bytes: &[u8]) -> Result<(), &'static str> {
+        let mut captured = self.streams.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        let captured = &mut captured[self.index];
+        self.streams.limit.add(captured, bytes).map_err(|_| "output limit exceeded")
     }
 }
 
-impl IsTerminal for Stream {
+impl IsTerminal for OutputHandle {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Stream {
+impl StdoutStream for OutputHandle {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(self.clone())
     }
@@ -72,9 +73,9 @@ impl StdoutStream for Stream {
     }
 }
 
-impl OutputStream for Stream {
+impl OutputStream for OutputHandle {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.put(&bytes).map_err(|why| StreamError::Trap(wasmtime::format_err!("{why}")))
+        self.capture(&bytes).map_err(|why| StreamError::Trap(wasmtime::format_err!("{why}")))
     }
 
     fn flush(&mut self) -> StreamResult<()> {
@@ -82,23 +83,23 @@ impl OutputStream for Stream {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(PIECE)
+        Ok(MAX_WRITE)
     }
 }
 
 #[async_trait]
-impl Pollable for Stream {
+impl Pollable for OutputHandle {
     async fn ready(&mut self) {}
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for OutputHandle {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        let put = self.put(bytes).map_err(std::io::Error::other);
-        Poll::Ready(put.map(|()| bytes.len()))
+        let captured = self.capture(bytes).map_err(std::io::Error::other);
+        Poll::Ready(captured.map(|()| bytes.len()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {

@@ -1,9 +1,10 @@
-//! Measures what it costs to start a program that does nothing: by itself, in both kinds of sandbox, and in bubblewrap with the same
-//! isolation. Prints the least of so many runs in microseconds, one a line, for `bench/run`.
+//! Measures how long it takes to start a program that does nothing: without a sandbox, in both tiers, and in bubblewrap
+//! with the same isolation. Prints the minimum of COUNT runs in microseconds, one measurement per line, for
+//! `bench/run`.
 //!
 //!     spawn COUNT
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program for the bench")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark program")]
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ fn main() {
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
-    let held = |tier: Tier| {
+    let sandboxed = |tier: Tier| {
         let mut spec = Spec::new("/bin/true");
         spec.strongest = tier;
         sandbox::start(&spec)
@@ -79,7 +80,7 @@ fn main() {
         None => println!("{name}\t-"),
     };
     show("posix_spawn", least(&|| program("/bin/true", &[])));
-    show("tier A", least(&|| held(Tier::A)));
-    show("tier B", least(&|| held(Tier::B)));
+    show("tier A", least(&|| sandboxed(Tier::A)));
+    show("tier B", least(&|| sandboxed(Tier::B)));
     show("bwrap", least(&|| program("bwrap", BWRAP)));
 }

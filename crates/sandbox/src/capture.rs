@@ -1,66 +1,67 @@
-//! What a program writes: kept as far as it may be, counted to the end. The one place that does so, for processes and for modules.
+//! Captures output: keeps it up to a limit and counts all of it. Used for both processes and WebAssembly modules.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{Captured, Limits};
 
-/// The bound on what a run writes to all of its streams together.
+/// The limit for the output of a run, over all of its streams together.
 #[derive(Debug)]
-pub struct OutputBound {
-    /// What is kept of each stream.
+pub struct OutputLimit {
+    /// How many bytes are kept of each stream.
     kept: usize,
-    most: u64,
+    max: u64,
     total: AtomicU64,
     is_exceeded: AtomicBool,
 }
 
-/// More was written than a run may.
+/// A run wrote more output than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooMuchOutput;
+pub struct OutputLimitExceeded;
 
-impl OutputBound {
-    /// Returns the bound of a run that has written nothing yet.
+impl OutputLimit {
+    /// Returns the limit for a run that has written nothing yet.
     pub fn new(limits: &Limits) -> Self {
         Self {
             kept: usize::try_from(limits.output_kept).unwrap_or(usize::MAX),
-            most: limits.output_most,
+            max: limits.output_max,
             total: AtomicU64::new(0),
             is_exceeded: AtomicBool::new(false),
         }
     }
 
-    /// Adds what one stream got: what is too much to be kept is only counted. Returns an error once it is too much altogether.
-    pub fn add(&self, captured: &mut Captured, bytes: &[u8]) -> Result<(), TooMuchOutput> {
+    /// Adds output of one stream. Bytes over the limit of the stream are only counted. Returns an error once the total
+    /// limit is exceeded.
+    pub fn add(&self, captured: &mut Captured, bytes: &[u8]) -> Result<(), OutputLimitExceeded> {
         let room = self.kept.saturating_sub(captured.bytes.len());
         captured.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
         let count = bytes.len() as u64;
         captured.total += count;
-        if self.total.fetch_add(count, Ordering::Relaxed) + count > self.most {
+        if self.total.fetch_add(count, Ordering::Relaxed) + count > self.max {
             self.is_exceeded.store(true, Ordering::Relaxed);
-            return Err(TooMuchOutput);
+            return Err(OutputLimitExceeded);
         }
         Ok(())
     }
 
-    /// Returns true once too much was written.
+    /// Returns true once the total limit is exceeded.
     pub fn is_exceeded(&self) -> bool {
         self.is_exceeded.load(Ordering::Relaxed)
     }
 
-    /// Reads a stream to its end, in a thread of its own; `end` is called to end the program that writes too much.
+    /// Reads a stream to its end in a separate thread. Calls `kill` if the program exceeds the limit.
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     pub(crate) fn read(
         self: &std::sync::Arc<Self>,
         mut stream: impl std::io::Read + Send + 'static,
-        end: impl Fn() + Send + 'static,
+        kill: impl Fn() + Send + 'static,
     ) -> std::thread::JoinHandle<Captured> {
-        let bound = std::sync::Arc::clone(self);
+        let limit = std::sync::Arc::clone(self);
         std::thread::spawn(move || {
             let mut captured = Captured::default();
-            let mut space = vec![0; 64 << 10];
-            while let Ok(count @ 1..) = stream.read(&mut space) {
-                if bound.add(&mut captured, &space[..count]).is_err() {
-                    end();
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(count @ 1..) = stream.read(&mut buffer) {
+                if limit.add(&mut captured, &buffer[..count]).is_err() {
+                    kill();
                 }
             }
             captured
@@ -73,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_stream_is_kept_as_far_as_it_may_and_all_are_counted_together() {
-        let limits = Limits { output_kept: 4, output_most: 10, ..Limits::default() };
-        let bound = OutputBound::new(&limits);
+    fn each_stream_is_kept_up_to_its_limit_and_counted_in_the_total() {
+        let limits = Limits { output_kept: 4, output_max: 10, ..Limits::default() };
+        let limit = OutputLimit::new(&limits);
         let (mut out, mut err) = (Captured::default(), Captured::default());
-        assert_eq!(bound.add(&mut out, b"abcdef"), Ok(()));
-        assert_eq!((out.bytes.as_slice(), out.total, out.is_cut()), (&b"abcd"[..], 6, true));
-        assert_eq!(bound.add(&mut err, b"ghij"), Ok(()));
-        assert!(!bound.is_exceeded());
-        assert_eq!(bound.add(&mut err, b"k"), Err(TooMuchOutput));
-        assert!(bound.is_exceeded());
+        assert_eq!(limit.add(&mut out, b"abcdef"), Ok(()));
+        assert_eq!((out.bytes.as_slice(), out.total, out.is_truncated()), (&b"abcd"[..], 6, true));
+        assert_eq!(limit.add(&mut err, b"ghij"), Ok(()));
+        assert!(!limit.is_exceeded());
+        assert_eq!(limit.add(&mut err, b"k"), Err(OutputLimitExceeded));
+        assert!(limit.is_exceeded());
         assert_eq!((err.bytes.as_slice(), err.total), (&b"ghij"[..], 5));
     }
 }

@@ -1,4 +1,4 @@
-//! Why nothing ran.
+//! Why a program was not started.
 
 use std::io;
 
@@ -7,52 +7,52 @@ use serde::{Deserialize, Serialize};
 
 use crate::Guarantee;
 
-/// Why nothing ran. The program was not started.
+/// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// What must hold cannot be had on this machine.
-    #[error("this machine cannot guarantee {}: {why}", words(missing))]
+    /// This machine cannot provide a required guarantee.
+    #[error("this machine cannot guarantee {}: {reason}", joined(missing))]
     Unavailable {
-        /// What is missing.
+        /// The missing guarantees.
         missing: Vec<Guarantee>,
-        /// Why.
-        why: String,
-        /// What would help.
+        /// Why they are not available.
+        reason: String,
+        /// How to make them available.
         fix: String,
     },
-    /// The specification asks for what no sandbox can give.
+    /// The specification is invalid, or asks for something that no sandbox can provide.
     #[error("{0}")]
     BadSpec(String),
     /// The program cannot be started.
-    #[error("{program} cannot be started: {source}")]
+    #[error("cannot start `{program}`: {source}")]
     Program {
         /// The program.
         program: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// `init` was not called at the start of `main`.
     #[error("the sandbox was not set up: call sandbox::init() first thing in main")]
-    NotInitialised,
-    /// A step that always works did not.
-    #[error("the sandbox cannot be made: {step}: {source}")]
+    NotInitialized,
+    /// A step that normally succeeds failed.
+    #[error("cannot set up the sandbox: {step}: {source}")]
     Setup {
         /// The step.
         step: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-fn words(missing: &[Guarantee]) -> String {
+fn joined(missing: &[Guarantee]) -> String {
     missing.iter().map(|guarantee| guarantee.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// A failure as it travels from the stage to the caller.
+/// A failure as the stage sends it to the caller.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Failure {
-    Unavailable { missing: Vec<Guarantee>, why: String },
+    Unavailable { missing: Vec<Guarantee>, reason: String },
     BadSpec(String),
     Program { errno: i32 },
     Setup { step: String, errno: i32 },

@@ -1,38 +1,38 @@
-//! What a sandbox promises, each found out by doing and not by a version.
+//! What a sandbox guarantees. Each guarantee is tested on this machine, not assumed from a version.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that holds while a program runs.
+/// Something that the sandbox enforces while a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Guarantee {
     /// Files that were not granted cannot be read.
     FsRead,
     /// Files that were not granted cannot be written.
     FsWrite,
-    /// There is no network but what was granted.
+    /// No network can be reached except what was granted.
     NetNone,
-    /// No socket of another program can be reached.
+    /// Sockets of other programs cannot be reached.
     UnixIsolated,
-    /// No other process can be signalled.
+    /// Other processes cannot be signaled.
     Signals,
-    /// Nothing that it started outlives it.
+    /// No process that it started outlives it.
     TreeKill,
-    /// Not even names, sizes, times and link targets of files that were not granted can be seen.
+    /// Names, sizes, times and symlink targets of files that were not granted cannot be seen either.
     MetadataHidden,
-    /// Temporary files are its own.
+    /// Temporary files are private.
     PrivateTmp,
-    /// Protected names in the workspace cannot be written, nor moved away.
+    /// Protected names in the workspace cannot be written or moved.
     SubpathProtect,
-    /// The memory of all processes together is bounded.
+    /// The memory of all its processes together is limited.
     Mem,
-    /// The number of processes is bounded.
+    /// The number of its processes is limited.
     Pids,
 }
 
 impl Guarantee {
-    /// All of them.
+    /// All guarantees.
     pub const ALL: [Self; 11] = [
         Self::FsRead,
         Self::FsWrite,
@@ -46,7 +46,7 @@ impl Guarantee {
         Self::Mem,
         Self::Pids,
     ];
-    /// Those without which nothing runs.
+    /// The guarantees without which nothing runs.
     pub const CORE: [Self; 6] = [
         Self::FsRead,
         Self::FsWrite,
@@ -56,7 +56,7 @@ impl Guarantee {
         Self::TreeKill,
     ];
 
-    /// Returns the word for it.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FsRead => "fs_read",
@@ -73,7 +73,7 @@ impl Guarantee {
         }
     }
 
-    /// Reads the word.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|guarantee| guarantee.as_str() == text)
     }

@@ -1,43 +1,44 @@
-//! What a run changed in its workspace.
+//! The changes that a run made in its workspace.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// One change of a workspace.
+/// One change in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Where, seen from the workspace.
+    /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// What.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// Why it cannot be committed.
+    /// Why the change is refused and will not be applied, if it is.
     pub refused: Option<String>,
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// A file that was not there.
+    /// A new file.
     Added,
-    /// A file with another content or mode.
+    /// An existing file with different content or permissions.
     Modified,
-    /// It is gone.
+    /// A deleted file, folder or link.
     Deleted,
-    /// A folder that was not there.
+    /// A new folder.
     Folder,
-    /// A link to this.
+    /// A new symbolic link to this target.
     Link(PathBuf),
-    /// A folder that was there, with other rights.
+    /// An existing folder with different permissions.
     Mode {
-        /// Its rights before.
+        /// Its permissions before.
         from: u32,
-        /// Its rights now.
+        /// Its permissions now.
         to: u32,
     },
 }
 
 impl Change {
-    /// Returns the path for people and records: what is no text, or would steer a terminal, is escaped. A link says where it leads.
+    /// Returns the path for display and for records. Bytes that are not UTF-8 and control characters are escaped. A
+    /// link includes its target.
     pub fn shown(&self) -> String {
         match &self.kind {
             ChangeKind::Link(target) => format!("{} -> {}", escaped(&self.path), escaped(target)),
@@ -51,7 +52,7 @@ impl Change {
     }
 }
 
-/// Two names that differ look different.
+/// Escapes so that different names always look different.
 fn escaped(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.contains(char::is_control) => text.to_owned(),
@@ -61,7 +62,7 @@ fn escaped(path: &Path) -> String {
 }
 
 impl ChangeKind {
-    /// Returns the word for it.
+    /// Returns its name.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -74,102 +75,106 @@ impl ChangeKind {
     }
 }
 
-/// Why nothing was committed.
+/// Why changes were not applied to the workspace.
 #[derive(Debug, thiserror::Error)]
-pub enum CommitError {
-    /// A change that no run may make.
-    #[error("{} is not committed: {reason}", path.display())]
+pub enum ApplyError {
+    /// A change that no run is allowed to make.
+    #[error("cannot apply `{}`: {reason}", path.display())]
     Refused {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Somebody else changed the same file.
-    #[error("{} is not committed: {what}", path.display())]
+    /// Something else changed the same path since the run started.
+    #[error("cannot apply `{}`: {what}", path.display())]
     Conflict {
         /// The path.
         path: PathBuf,
         /// What happened.
         what: String,
     },
-    /// Folders are too deep inside each other.
-    #[error("there are more than {most} folders inside each other")]
+    /// Folders are nested too deeply.
+    #[error("there are more than {max} nested folder levels")]
     TooDeep {
-        /// How many there may be.
-        most: usize,
+        /// The limit.
+        max: usize,
     },
-    /// The files are too large altogether.
-    #[error("the files have more than {most} bytes altogether")]
+    /// The total size of the files is too large.
+    #[error("the total file size exceeds {max} bytes")]
     TooLarge {
-        /// How many they may have.
-        most: u64,
+        /// The limit in bytes.
+        max: u64,
     },
-    /// There are more changes than can be looked at.
-    #[error("there are more than {most} changes, or their paths are too long altogether")]
+    /// There are too many changes.
+    #[error("there are more than {max} changes, or their paths are too long in total")]
     TooMany {
-        /// How many there may be.
-        most: usize,
+        /// The limit.
+        max: usize,
     },
-    /// Something went wrong in the middle, and could not be taken back.
+    /// It failed partway, and the steps for these paths could not be rolled back.
     #[error(
-        "{because}; these could not be taken back: {}; what they were is kept in {}",
+        "{cause}; cannot restore {}; the originals are in `{}`",
         paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
         kept.display()
     )]
-    Partly {
-        /// What is changed.
+    PartlyApplied {
+        /// The paths that stay changed.
         paths: Vec<PathBuf>,
-        /// Where what it was is, seen from the workspace.
+        /// The folder with the originals, relative to the workspace.
         kept: PathBuf,
-        /// What went wrong.
-        because: String,
+        /// What failed.
+        cause: String,
     },
-    /// All of it was committed, and what somebody else put into a folder that went meanwhile is kept.
-    #[error("it is committed, and what came into a folder that went meanwhile is kept in {}", kept.display())]
-    Kept {
-        /// Where, seen from the workspace.
+    /// Everything was applied, but another program added files to a folder that was deleted; they are kept.
+    #[error(
+        "all changes are applied; files that another program added to a deleted folder are kept in `{}`",
+        kept.display()
+    )]
+    LeftoversKept {
+        /// The folder with these files, relative to the workspace.
         kept: PathBuf,
     },
-    /// The caller changed its mind before anything was changed.
-    #[error("it was called off before anything was changed")]
-    CalledOff,
+    /// The caller cancelled before anything was changed.
+    #[error("canceled before anything was changed")]
+    Cancelled,
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("`{}`: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What a run wrote, above a workspace that is as it was.
+/// What a run wrote, kept separate from the workspace, which is unchanged.
 #[derive(Debug)]
 pub struct Layer(pub(crate) crate::sys::Layer);
 
 impl Layer {
     /// Returns every change, sorted by path.
-    pub fn changes(&self) -> Result<Vec<Change>, CommitError> {
+    pub fn changes(&self) -> Result<Vec<Change>, ApplyError> {
         self.0.changes()
     }
 
-    /// Carries out changes, all of them or none. A file that somebody else changed since the run began is a conflict.
-    pub fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
-        self.0.commit(changes, &|| false)
+    /// Applies changes to the workspace, all of them or none. A path that something else changed since the run started
+    /// is a conflict.
+    pub fn apply(&self, changes: &[Change]) -> Result<(), ApplyError> {
+        self.0.apply(changes, &|| false)
     }
 
-    /// The same, unless it is called off: that is asked until the last moment before the first change, and not any more after it.
-    pub fn commit_unless(
+    /// Applies changes unless cancelled. `is_cancelled` is called until just before the first change, and not after it.
+    pub fn apply_unless_cancelled(
         &self,
         changes: &[Change],
-        is_called_off: &dyn Fn() -> bool,
-    ) -> Result<(), CommitError> {
-        self.0.commit(changes, is_called_off)
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<(), ApplyError> {
+        self.0.apply(changes, is_cancelled)
     }
 
-    /// Reads what a changed file holds now, at most so many bytes.
-    pub fn read(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
-        self.0.read(path, most)
+    /// Reads the new content of a changed file, at most `max` bytes.
+    pub fn read(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
+        self.0.read(path, max)
     }
 }

@@ -1,11 +1,11 @@
-//! Runs a program under exactly the capabilities that it was given, or not at all.
+//! Runs a program with exactly the capabilities that it was given, or not at all.
 //!
-//! [`start`] takes a [`Spec`]: a program, what it may read, the folder it may change, whom it may talk to, how much of everything
-//! it may use. What holds is found out by doing; what must hold and does not, stops it before it starts. This crate knows no
-//! skills, no policy and no approvals.
+//! [`start`] takes a [`Spec`]: a program, what it may read, the folder that it may change, the hosts that it may reach,
+//! and its resource limits. Each guarantee is tested on this machine, not assumed from a version. If a required one is
+//! missing, the program does not start. This crate knows nothing about skills, policies or approvals.
 //!
-//! A program that uses it calls [`init`] first thing in `main`: it is started anew as a hidden stage, with one thread, that makes
-//! the sandbox and watches over it.
+//! A program that uses this crate calls [`init`] first thing in `main`. The program is then started again as the
+//! hidden stage: a process with a single thread that sets up the sandbox and supervises the program in it.
 
 mod capture;
 mod error;
@@ -33,90 +33,90 @@ mod unsupported;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use unsupported as sys;
 
-pub use capture::{OutputBound, TooMuchOutput};
+pub use capture::{OutputLimit, OutputLimitExceeded};
 pub use error::SandboxError;
 pub use guarantee::Guarantee;
-pub use layer::{Change, ChangeKind, CommitError, Layer};
+pub use layer::{ApplyError, Change, ChangeKind, Layer};
 pub use names::{is_protected, protected};
 pub use outcome::{Captured, Ended, Outcome, Violation};
-pub use spec::{HANDED, PROXY};
 pub use spec::{Limits, Network, Spec, Stdin, Tier, Workspace, Writes};
+pub use spec::{PAYLOAD_FD, PROXY_PLACEHOLDER};
 
-/// Becomes the hidden stage if this process was started as one; otherwise lets the signals that end a program through. Call it first thing in
-/// `main`.
+/// Becomes the hidden stage if this process was started as one; otherwise unblocks the signals that end a program.
+/// Call it first thing in `main`.
 pub fn init() {
     sys::init();
 }
 
-/// Names a program that calls [`init`] first thing in its `main`, to be the stage instead of this one.
+/// Uses another program as the stage. It must call [`init`] first thing in its `main`.
 pub fn use_helper(program: impl Into<std::path::PathBuf>) {
     sys::use_helper(program.into());
 }
 
-/// Gets ready for the next [`start`], beside whatever the caller does until then. It grants nothing and says nothing; a program that ends without a
-/// start leaves nothing behind.
+/// Starts the stage for the next [`start`] in advance, so that it initializes while the caller does other work. This
+/// grants nothing and reports no errors; if no start follows, nothing is left behind.
 pub fn prepare() {
     sys::prepare();
 }
 
-/// Reads what was handed to this process by whoever had it started in a sandbox: see [`Spec::handed`].
-pub fn handed() -> std::io::Result<Vec<u8>> {
-    sys::handed()
+/// Reads the payload that this process was given when it was started in a sandbox: see [`Spec::payload`].
+pub fn payload() -> std::io::Result<Vec<u8>> {
+    sys::payload()
 }
 
-/// A program that runs. Dropping it ends it and everything that it started.
+/// A running program. Dropping it kills the program and everything that it started.
 #[derive(Debug)]
 pub struct Running(sys::Running);
 
-/// Starts a program.
+/// Starts a program in the strongest sandbox that this machine can provide.
 pub fn start(spec: &Spec) -> Result<Running, SandboxError> {
     sys::start(spec).map(Running)
 }
 
-/// Finds out what one kind of sandbox guarantees on this machine, by running a program that does nothing.
+/// Returns what a sandbox of this tier guarantees on this machine, by running a program that does nothing.
 pub fn probe(tier: Tier) -> Result<Vec<Guarantee>, SandboxError> {
     let mut spec = Spec::new("/bin/true");
     spec.strongest = tier;
     if tier == Tier::A {
-        // Only the stronger kind has it, so the weaker one does not stand in for it.
+        // Only tier A guarantees this, so `start` does not fall back to tier B.
         spec.required.insert(Guarantee::MetadataHidden);
     }
     Ok(sys::start(&spec)?.wait()?.enforced)
 }
 
 impl Running {
-    /// Waits for its end.
+    /// Waits for the program to end.
     pub fn wait(self) -> Result<Outcome, SandboxError> {
         self.0.wait()
     }
 
-    /// Takes what the program writes to its workspace, where that goes to a layer. It outlives the run.
+    /// Returns the layer that the program's workspace writes go to, if there is one. The layer outlives the run.
     pub fn take_layer(&mut self) -> Option<Layer> {
         self.0.take_layer().map(Layer)
     }
 
-    /// Takes the socket on which the program looks for its proxy.
+    /// Returns the socket on which the program expects its proxy.
     pub fn take_proxy(&mut self) -> Option<std::net::TcpListener> {
         self.0.take_proxy()
     }
 
-    /// Ends it, and everything that it started. [`wait`](Self::wait) says how it ended.
+    /// Kills the program and everything that it started. [`wait`](Self::wait) returns how it ended.
     pub fn cancel(&self) {
         self.canceller().cancel();
     }
 
-    /// Returns what ends it from elsewhere, while somebody waits for it.
+    /// Returns a handle that cancels the program from another thread while this one waits.
     pub fn canceller(&self) -> Canceller {
         Canceller(self.0.canceller())
     }
 }
 
-/// Ends a program from elsewhere. It does nothing to one that has ended.
+/// Cancels a program from another thread. It does nothing if the program has already ended.
 #[derive(Debug, Clone)]
 pub struct Canceller(sys::Canceller);
 
 impl Canceller {
-    /// Ends it, and everything that it started.
+    /// Kills the program and everything that it started.
     pub fn cancel(&self) {
         self.0.cancel();
     }

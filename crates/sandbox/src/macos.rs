@@ -1,7 +1,7 @@
-//! macOS: the system's own sandbox, by a profile. Compiled, not run.
+//! macOS: the system's own sandbox (`sandbox-exec`) with a profile. This code is compiled, but has not been run.
 //!
-//! A process group is ended as a whole; a process that leaves its group is not, so that nothing outlives a run is not guaranteed here, and a
-//! run starts only if the user does without that.
+//! A run is killed as a process group. A process that leaves its group survives, so `tree_kill` is not guaranteed here,
+//! and a run starts only if the user gives that guarantee up.
 
 #![expect(clippy::disallowed_methods, reason = "all of it is the edge to the system")]
 
@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::capture::OutputBound;
+use crate::capture::OutputLimit;
 pub(crate) use crate::no_layer::{Layer, undo};
 use crate::seatbelt::profile;
 use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Stdin, Tier};
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
-/// How often the end is looked for.
-const PAUSE: Duration = Duration::from_millis(5);
-/// What holds.
-const HELD: [Guarantee; 6] = [
+/// How often to check whether the program has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// The guarantees that are enforced.
+const ENFORCED: [Guarantee; 6] = [
     Guarantee::FsRead,
     Guarantee::FsWrite,
     Guarantee::NetNone,
@@ -41,39 +41,36 @@ pub(crate) fn init() {}
 
 pub(crate) fn use_helper(_: PathBuf) {}
 
-/// Nothing can be got ready here.
+/// Does nothing: there is no stage to start in advance.
 pub(crate) fn prepare() {}
 
-/// Nothing is handed to a program here.
-pub(crate) fn handed() -> io::Result<Vec<u8>> {
-    Err(io::Error::other("nothing is handed to a program on this system"))
+/// Always fails, because no program can be given a payload here.
+pub(crate) fn payload() -> io::Result<Vec<u8>> {
+    Err(io::Error::other("payloads are not supported on this system"))
 }
 
-/// A program that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Mutex<Child>,
     started: Instant,
     limits: Limits,
     is_cancelled: Arc<AtomicBool>,
-    output: Arc<OutputBound>,
+    output: Arc<OutputLimit>,
     streams: Option<(JoinHandle<Captured>, JoinHandle<Captured>)>,
     temporary: PathBuf,
 }
 
 pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
-    if spec.handed.is_some() {
-        return Err(SandboxError::BadSpec(
-            "nothing can be handed to a program on this system".to_owned(),
-        ));
+    if spec.payload.is_some() {
+        return Err(SandboxError::BadSpec("payloads are not supported on this system".to_owned()));
     }
     let missing: Vec<Guarantee> =
-        spec.required.iter().filter(|needed| !HELD.contains(needed)).copied().collect();
+        spec.required.iter().filter(|needed| !ENFORCED.contains(needed)).copied().collect();
     if !missing.is_empty() {
         return Err(SandboxError::Unavailable {
             missing,
-            why: "macOS's sandbox cannot hold all of it".to_owned(),
-            fix: "run it on Linux, or do without by --allow-degraded".to_owned(),
+            reason: "the macOS sandbox does not support all required guarantees".to_owned(),
+            fix: "run it on Linux, or give up guarantees with `--allow-degraded`".to_owned(),
         });
     }
     let setup =
@@ -82,14 +79,14 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
     fs::DirBuilder::new()
         .mode(0o700)
         .create(&temporary)
-        .map_err(|source| setup("cannot make a folder for temporary files", source))?;
+        .map_err(|source| setup("cannot create a folder for temporary files", source))?;
     let text = profile(spec, &temporary).map_err(SandboxError::BadSpec)?;
     let mut command = Command::new(PROGRAM);
     command.arg("-p").arg(text).arg(&spec.program).args(&spec.args);
     command.env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
     command.env("TMPDIR", &temporary).env("HOME", &temporary).current_dir(&spec.cwd);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(|source| setup("cannot start", source))?;
+    let mut child = command.spawn().map_err(|source| setup("cannot start sandbox-exec", source))?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = spec.stdin.clone();
         std::thread::spawn(move || match input {
@@ -97,7 +94,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
             Stdin::Inherited => io::copy(&mut io::stdin().lock(), &mut stdin).map(drop),
         });
     }
-    let output = Arc::new(OutputBound::new(&spec.limits));
+    let output = Arc::new(OutputLimit::new(&spec.limits));
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let end = move || {
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
@@ -115,7 +112,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
     })
 }
 
-/// Says to whoever waits that the program is to end.
+/// A handle that tells the waiting thread to kill the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Canceller(Arc<AtomicBool>);
 
@@ -166,11 +163,11 @@ impl Running {
                     if self.is_cancelled.load(Ordering::Relaxed) {
                         self.kill();
                     }
-                    std::thread::sleep(PAUSE);
+                    std::thread::sleep(POLL_INTERVAL);
                 }
             }
         };
-        // What is left of the group ends with it.
+        // Kill the rest of the process group.
         self.kill();
         let (stdout, stderr) = match self.streams.take() {
             Some((out, err)) => (out.join().unwrap_or_default(), err.join().unwrap_or_default()),
@@ -183,7 +180,7 @@ impl Running {
             violations: Vec::new(),
             more_violations: 0,
             duration: self.started.elapsed(),
-            enforced: HELD.to_vec(),
+            enforced: ENFORCED.to_vec(),
             tier: Some(Tier::B),
         })
     }

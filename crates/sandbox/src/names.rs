@@ -1,14 +1,14 @@
-//! Names in a workspace that run or steer something later; no run may write them.
+//! Protected names: files in a workspace that other programs run or obey later. No run may write them.
 //!
-//! What is here is read by a program that nobody started for it: a shell, an editor, an agent or a version control that only enters the folder.
-//! What runs because somebody runs it, such as a `Makefile` or the tests of a project, is an ordinary file.
+//! Programs read these files on their own, just because they enter the folder: shells, editors, agents, version
+//! control. Files that only run when the user runs them, such as a `Makefile` or a project's tests, are not protected.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// The names, by what reads them.
+/// The names, grouped by the programs that read them.
 const GROUPS: [&[&str]; 8] = [
-    // Version control: hooks, filters and settings that name programs.
+    // Version control: hooks, filters and settings that run programs.
     &[
         ".git",
         ".gitmodules",
@@ -21,7 +21,7 @@ const GROUPS: [&[&str]; 8] = [
         ".husky",
         ".githooks",
     ],
-    // Other runners of hooks.
+    // Other hook managers.
     &[
         ".pre-commit-config.yaml",
         "lefthook.yml",
@@ -29,7 +29,7 @@ const GROUPS: [&[&str]; 8] = [
         "lefthook.yaml",
         ".lefthook.yaml",
     ],
-    // What runs on a machine of the project's at the next push.
+    // CI systems, which run these on the project's machines at the next push.
     &[
         ".github",
         ".gitlab-ci.yml",
@@ -41,7 +41,7 @@ const GROUPS: [&[&str]; 8] = [
         ".drone.yml",
         ".woodpecker",
     ],
-    // Shells, and what a shell asks when it enters a folder.
+    // Shells, and tools that a shell calls when it enters a folder.
     &[
         ".bashrc",
         ".bash_profile",
@@ -71,7 +71,7 @@ const GROUPS: [&[&str]; 8] = [
         ".autoenv",
         ".autoenv.zsh",
     ],
-    // Editors, debuggers and consoles, which take settings from where they are started.
+    // Editors, debuggers and REPLs, which read settings from the folder that they are started in.
     &[
         ".vscode",
         ".idea",
@@ -90,7 +90,7 @@ const GROUPS: [&[&str]; 8] = [
         ".pryrc",
         ".irbrc",
     ],
-    // Package managers, whose settings name programs and where packages come from.
+    // Package managers, whose settings define programs to run and package sources.
     &[
         ".npmrc",
         ".yarnrc",
@@ -104,7 +104,7 @@ const GROUPS: [&[&str]; 8] = [
         ".cargo",
         ".pypirc",
     ],
-    // Agents: their settings, and what they are told.
+    // Agents: their settings and instructions.
     &[
         ".claude",
         ".codex",
@@ -166,30 +166,30 @@ const GROUPS: [&[&str]; 8] = [
         "Skillfile.json",
         "Skillfile.lock",
     ],
-    // Settings of a user for every program, where the workspace is a home; keys and logins.
+    // User-wide settings, keys and credentials, in case the workspace is a home folder.
     &[".cocoaskills", ".config", ".ssh", ".netrc", ".gnupg"],
 ];
 
-/// Endings of such names: an editor runs what is in these.
-const ENDINGS: [&str; 1] = [".code-workspace"];
+/// File extensions that are protected as well: editors run commands from these files.
+const EXTENSIONS: [&str; 1] = [".code-workspace"];
 
-/// Returns every name that is protected; those that [`is_protected`] knows by their ending are not among them.
+/// Returns every protected name, except those that [`is_protected`] recognizes by their extension.
 pub fn protected() -> impl Iterator<Item = &'static str> {
     GROUPS.into_iter().flatten().copied()
 }
 
-/// Returns true for a name that is protected, or that some system takes for one or for a path with one.
+/// Returns true if a name is protected, or if some system treats it as a protected name or as a path containing one.
 pub fn is_protected(name: &str) -> bool {
     name.split('\\').any(|part| {
-        // What comes after a colon is a part of the same file to some.
+        // On NTFS, `name:stream` is an alternate data stream of the same file.
         let folded = skill::folded_name(part.split(':').next().unwrap_or(part));
         FOLDED.contains(&folded)
-            || ENDINGS.iter().any(|ending| folded.ends_with(ending))
+            || EXTENSIONS.iter().any(|extension| folded.ends_with(extension))
             || folded.contains('~') && protected().any(|known| skill::is_name_of(part, known))
     })
 }
 
-/// As they are compared: there are many names to look at.
+/// The protected names, folded once because many names are compared with them.
 static FOLDED: LazyLock<HashSet<String>> =
     LazyLock::new(|| protected().map(skill::folded_name).collect());
 
@@ -200,15 +200,15 @@ mod tests {
     #[test]
     fn the_reference_lists_every_protected_name() {
         let page = include_str!("../../../docs/reference.md");
-        let table = page.split("**Protected names**").nth(1).expect("the page has them");
-        let table = table.split("\n## ").next().expect("it has a beginning");
+        let table = page.split("**Protected names**").nth(1).expect("the page lists them");
+        let table = table.split("\n## ").next().expect("`split` returns at least one part");
         let listed: HashSet<&str> = table.split([' ', '`', '\n', '|']).collect();
         let missing: Vec<&str> = protected().filter(|name| !listed.contains(name)).collect();
-        assert_eq!(missing, Vec::<&str>::new(), "docs/reference.md does not list them");
+        assert_eq!(missing, Vec::<&str>::new(), "missing from docs/reference.md");
     }
 
     #[test]
-    fn names_are_protected_however_they_are_written() {
+    fn names_are_protected_in_every_spelling() {
         for name in [
             ".git",
             ".GIT",

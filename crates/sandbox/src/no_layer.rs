@@ -1,62 +1,62 @@
-//! Systems on which no layer lies between a run and its workspace.
+//! For systems where a run's writes cannot go to a layer above the workspace.
 
 use std::io;
 use std::path::Path;
 
-use crate::{Change, CommitError};
+use crate::{ApplyError, Change};
 
-/// Nothing is committed here, so nothing is taken back.
+/// Without layers nothing is applied to a workspace, so there is nothing to undo.
 pub(crate) mod undo {
     use std::io;
     use std::path::{Path, PathBuf};
 
     use crate::Change;
-    use crate::undo::{KeepError, Replaced, State, UndoError};
+    use crate::undo::{PathState, ReplacedPath, SaveError, UndoError};
 
-    fn never() -> io::Error {
-        io::Error::other("nothing is committed on this system")
+    fn unsupported() -> io::Error {
+        io::Error::other("applying and undoing changes is not supported on this system")
     }
 
-    pub(crate) fn keep(
+    pub(crate) fn save(
         workspace: &Path,
         _: &[Change],
         _: &Path,
         _: u64,
-    ) -> Result<Vec<(PathBuf, State)>, KeepError> {
-        Err(KeepError::Io { path: workspace.to_owned(), source: never() })
+    ) -> Result<Vec<(PathBuf, PathState)>, SaveError> {
+        Err(SaveError::Io { path: workspace.to_owned(), source: unsupported() })
     }
 
-    pub(crate) fn look(_: &Path, _: Vec<(PathBuf, State)>) -> io::Result<Vec<Replaced>> {
-        Err(never())
+    pub(crate) fn inspect(_: &Path, _: Vec<(PathBuf, PathState)>) -> io::Result<Vec<ReplacedPath>> {
+        Err(unsupported())
     }
 
     pub(crate) fn check(
         workspace: &Path,
         _: &Path,
-        _: &[Replaced],
+        _: &[ReplacedPath],
     ) -> Result<Vec<PathBuf>, UndoError> {
-        Err(UndoError::Io { path: workspace.to_owned(), source: never() })
+        Err(UndoError::Io { path: workspace.to_owned(), source: unsupported() })
     }
 
-    pub(crate) fn take_back(
+    pub(crate) fn revert(
         workspace: &Path,
         _: &Path,
-        _: &[Replaced],
+        _: &[ReplacedPath],
     ) -> Result<Vec<PathBuf>, UndoError> {
-        Err(UndoError::Io { path: workspace.to_owned(), source: never() })
+        Err(UndoError::Io { path: workspace.to_owned(), source: unsupported() })
     }
 }
 
-/// There is none.
+/// A layer, which never exists on this system.
 #[derive(Debug)]
 pub(crate) enum Layer {}
 
 impl Layer {
-    pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
+    pub(crate) fn changes(&self) -> Result<Vec<Change>, ApplyError> {
         match *self {}
     }
 
-    pub(crate) fn commit(&self, _: &[Change], _: &dyn Fn() -> bool) -> Result<(), CommitError> {
+    pub(crate) fn apply(&self, _: &[Change], _: &dyn Fn() -> bool) -> Result<(), ApplyError> {
         match *self {}
     }
 

@@ -1,4 +1,4 @@
-//! How a run ended, and what was seen on the way.
+//! How a run ended, and what happened during it.
 
 use std::time::Duration;
 
@@ -6,68 +6,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Guarantee, Tier};
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Why it ended.
     pub ended: Ended,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: Captured,
-    /// What it tried and was not let.
+    /// System calls that it tried and that were blocked.
     pub violations: Vec<Violation>,
-    /// How many more of those there were.
+    /// How many further violations were not recorded.
     pub more_violations: u64,
     /// How long it took.
     pub duration: Duration,
-    /// What held.
+    /// The guarantees that were enforced.
     pub enforced: Vec<Guarantee>,
-    /// The kind of sandbox that it was; none for what runs in the caller's own process.
+    /// The tier of the sandbox; `None` if it ran in the caller's own process.
     pub tier: Option<Tier>,
 }
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal, which the sandbox did not send.
+    /// This signal killed it, and the sandbox did not send it.
     Signalled(i32),
-    /// It took too long.
+    /// It exceeded its time limit.
     Timeout,
-    /// It took too much memory.
+    /// It exceeded its memory limit.
     Memory,
-    /// It did what no WebAssembly may do, and was ended there.
+    /// The WebAssembly module trapped.
     Trapped,
-    /// It wrote too much.
+    /// It wrote more output than allowed.
     Output,
-    /// The caller ended it.
+    /// The caller cancelled it.
     Cancelled,
 }
 
-/// What was written to one stream.
+/// The captured output of one stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// The beginning of it.
+    /// The first bytes, up to the limit.
     pub bytes: Vec<u8>,
-    /// How many bytes there were.
+    /// How many bytes were written in total.
     pub total: u64,
 }
 
 impl Captured {
     /// Returns true if more was written than was kept.
-    pub fn is_cut(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         self.total > self.bytes.len() as u64
     }
 }
 
-/// Something that a program tried and was not let.
+/// A system call that a program tried and that was blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The system call.
+    /// The name of the system call.
     pub call: String,
-    /// Its arguments, as the registers had them.
+    /// Its arguments, as they were in the registers.
     pub arguments: [u64; 6],
     /// The name of the process.
     pub process: String,

@@ -1,8 +1,9 @@
-//! The one way out of a sandbox with a network: a proxy that asks, for every connection, whether the host may be reached.
+//! The proxy: the only way out of a sandbox that has network access. It checks for every connection whether the host is
+//! allowed.
 //!
-//! It listens inside the sandbox's own network and connects outside of it. Names are looked up only after the decision, and the address that
-//! a name leads to is decided about as well: `address.rs` says which are reached. A connection carries one request, of which `request.rs`
-//! passes on nothing that two readers could understand differently, or one tunnel.
+//! It listens inside the sandbox's own network namespace and connects outside of it. Names are resolved only after the
+//! host was allowed, and the resolved address is checked as well (`address.rs`). A connection carries either one tunnel
+//! or one request; `request.rs` forwards nothing that two parsers could interpret differently.
 
 mod address;
 mod request;
@@ -14,106 +15,111 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAdd
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub use address::is_never_reached;
+pub use address::is_always_blocked;
 use address::{Scope, is_own, scope};
-use request::{Bad, Plain, Request, answer_head, pass_on};
+use request::{PlainRequest, Request, RequestError, forward_body, response_head};
 
-/// How long a connection may take to be made, and a head to come.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// The most connections at once.
-const MOST: usize = 64;
+/// The timeout for connecting and for receiving a request head.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// The maximum number of simultaneous connections.
+const MAX_CONNECTIONS: usize = 64;
 
-/// Whether a host was granted.
+/// Whether a host is allowed, and which kind of rule allows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Granted {
-    /// It was not.
-    No,
-    /// By a rule for more hosts than this one.
-    Covered,
-    /// By its own name or address.
-    Named,
+pub enum HostGrant {
+    /// No rule allows the host.
+    Denied,
+    /// A pattern that also matches other hosts allows it.
+    Pattern,
+    /// A rule for exactly this name or address allows it.
+    Exact,
 }
 
-/// Decides whether a host may be reached at a port.
-pub type Allow = dyn Fn(&str, u16) -> Granted + Send + Sync;
+/// Returns whether connecting to a host at a port is allowed.
+pub type Allow = dyn Fn(&str, u16) -> HostGrant + Send + Sync;
 
-/// Connects to a host that was granted.
+/// Connects to an allowed host.
 type Dial = dyn Fn(&str, u16, &Allow) -> io::Result<TcpStream> + Send + Sync;
 
-/// What was asked of the proxy.
+/// A host that a program tried to reach through the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reached {
+pub struct ProxyRequest {
     /// The host.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Whether it was let.
+    /// Whether it was allowed.
     pub allowed: bool,
 }
 
-/// What a proxy was asked for, in order, each once.
+/// The requests that a proxy has received, in order and without duplicates.
 #[derive(Debug, Clone, Default)]
-pub struct Reachings(Arc<Mutex<Vec<Reached>>>);
+pub struct ProxyRequests(Arc<Mutex<Vec<ProxyRequest>>>);
 
-impl Reachings {
-    /// Returns all of them.
-    pub fn all(&self) -> Vec<Reached> {
+impl ProxyRequests {
+    /// Returns all requests so far.
+    pub fn all(&self) -> Vec<ProxyRequest> {
         self.0.lock().map(|all| all.clone()).unwrap_or_default()
     }
 
-    fn add(&self, reached: Reached) {
+    fn add(&self, request: ProxyRequest) {
         if let Ok(mut all) = self.0.lock()
             && all.len() < 1000
-            && !all.contains(&reached)
+            && !all.contains(&request)
         {
-            all.push(reached);
+            all.push(request);
         }
     }
 }
 
-/// Serves connections until the sandbox is gone.
-pub fn serve(listener: TcpListener, allow: Arc<Allow>) -> Reachings {
-    serve_by(listener, allow, Arc::new(connect))
+/// Serves connections in a background thread until the sandbox's network is gone.
+pub fn serve(listener: TcpListener, allow: Arc<Allow>) -> ProxyRequests {
+    serve_with(listener, allow, Arc::new(connect))
 }
 
-fn serve_by(listener: TcpListener, allow: Arc<Allow>, dial: Arc<Dial>) -> Reachings {
-    let reachings = Reachings::default();
-    let seen = reachings.clone();
+fn serve_with(listener: TcpListener, allow: Arc<Allow>, dial: Arc<Dial>) -> ProxyRequests {
+    let requests = ProxyRequests::default();
+    let seen = requests.clone();
     std::thread::spawn(move || {
-        let open = Arc::new(());
+        let connections = Arc::new(());
         for client in listener.incoming() {
             let Ok(client) = client else { return };
-            if Arc::strong_count(&open) > MOST {
+            if Arc::strong_count(&connections) > MAX_CONNECTIONS {
                 continue;
             }
             let (allow, dial) = (Arc::clone(&allow), Arc::clone(&dial));
-            let (seen, held) = (seen.clone(), Arc::clone(&open));
+            let (seen, counted) = (seen.clone(), Arc::clone(&connections));
             std::thread::spawn(move || {
-                let _held = held;
-                // Whoever goes away needs no answer.
-                let _ = connection(client, &*allow, &*dial, &seen);
+                let _counted = counted;
+                // A client that disconnected needs no response.
+                let _ = serve_connection(client, &*allow, &*dial, &seen);
             });
         }
     });
-    reachings
+    requests
 }
 
-fn connection(client: TcpStream, allow: &Allow, dial: &Dial, seen: &Reachings) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
+fn serve_connection(
+    client: TcpStream,
+    allow: &Allow,
+    dial: &Dial,
+    seen: &ProxyRequests,
+) -> io::Result<()> {
+    client.set_read_timeout(Some(TIMEOUT))?;
     let mut reader = BufReader::new(client.try_clone()?);
     let Request { host, port, plain } = match Request::read(&mut reader) {
         Ok(request) => request,
-        Err(Bad::Gone(error)) => return Err(error),
-        Err(Bad::Malformed(what)) => return refuse(&client, "400 Bad Request", what),
-        Err(Bad::TooLong) => {
+        Err(RequestError::Disconnected(error)) => return Err(error),
+        Err(RequestError::Malformed(what)) => return refuse(&client, "400 Bad Request", what),
+        Err(RequestError::TooLong) => {
             let status = "431 Request Header Fields Too Large";
             return refuse(&client, status, "the request is too long");
         }
     };
-    let allowed = allow(&host, port) != Granted::No;
-    seen.add(Reached { host: host.clone(), port, allowed });
+    let allowed = allow(&host, port) != HostGrant::Denied;
+    seen.add(ProxyRequest { host: host.clone(), port, allowed });
     if !allowed {
-        let why = format!("{host}:{port} is not one of the hosts that were granted");
+        let why = format!("network access to {host}:{port} was not granted");
         return refuse(&client, "403 Forbidden", &why);
     }
     let server = match dial(&host, port, allow) {
@@ -123,11 +129,11 @@ fn connection(client: TcpStream, allow: &Allow, dial: &Dial, seen: &Reachings) -
     client.set_read_timeout(None)?;
     match plain {
         None => tunnel(reader, client, server),
-        Some(plain) => one_request(&plain, reader, client, &server),
+        Some(plain) => forward_request(&plain, reader, client, &server),
     }
 }
 
-/// Passes on everything, both ways.
+/// Forwards everything in both directions.
 fn tunnel(
     mut reader: BufReader<TcpStream>,
     mut client: TcpStream,
@@ -145,9 +151,10 @@ fn tunnel(
     Ok(())
 }
 
-/// Passes on one request and its answer, and nothing that the client sends after it: that would be decided about by nobody.
-fn one_request(
-    plain: &Plain,
+/// Forwards one request and its response. Whatever the client sends after the request is dropped, because it was not
+/// checked.
+fn forward_request(
+    plain: &PlainRequest,
     mut reader: BufReader<TcpStream>,
     mut client: TcpStream,
     server: &TcpStream,
@@ -156,37 +163,37 @@ fn one_request(
     to_server.write_all(&plain.head)?;
     let (body, both) = (plain.body, (client.try_clone()?, server.try_clone()?));
     let up = std::thread::spawn(move || {
-        if pass_on(body, &mut reader, &mut to_server).is_err() {
-            // Half a request must not look like a whole one.
+        if forward_body(body, &mut reader, &mut to_server).is_err() {
+            // A truncated request must not look like a complete one.
             close(&both.0, &both.1);
             return;
         }
-        // What the client sends after it goes nowhere; when the client goes, the server hears of it.
+        // Discard what the client sends next. When it disconnects, close the connection to the server.
         let _ = io::copy(&mut reader, &mut io::sink());
         let _ = to_server.shutdown(Shutdown::Write);
     });
     let mut from_server = BufReader::new(server.try_clone()?);
-    let answered = answer(&mut from_server, &mut client);
+    let forwarded = forward_response(&mut from_server, &mut client);
     close(&client, server);
     let _ = up.join();
-    answered
+    forwarded
 }
 
-/// Passes on the answer to a request, with the word that no other follows on this connection.
-fn answer(server: &mut BufReader<TcpStream>, client: &mut TcpStream) -> io::Result<()> {
+/// Forwards the response to a request, marked as the last one on this connection.
+fn forward_response(server: &mut BufReader<TcpStream>, client: &mut TcpStream) -> io::Result<()> {
     loop {
-        let (head, is_more_to_come) = match answer_head(server) {
+        let (head, is_interim) = match response_head(server) {
             Ok(head) => head,
-            Err(Bad::Malformed(what)) => return refuse(client, "502 Bad Gateway", what),
-            Err(Bad::TooLong) => {
-                return refuse(client, "502 Bad Gateway", "the head of the answer is too long");
+            Err(RequestError::Malformed(what)) => return refuse(client, "502 Bad Gateway", what),
+            Err(RequestError::TooLong) => {
+                return refuse(client, "502 Bad Gateway", "the response head is too long");
             }
-            Err(Bad::Gone(error)) => {
+            Err(RequestError::Disconnected(error)) => {
                 return refuse(client, "502 Bad Gateway", &error.to_string());
             }
         };
         client.write_all(&head)?;
-        if !is_more_to_come {
+        if !is_interim {
             break;
         }
     }
@@ -207,13 +214,13 @@ fn refuse(mut client: &TcpStream, status: &str, text: &str) -> io::Result<()> {
     )
 }
 
-/// Connects to a host at one of its addresses that may be connected to.
+/// Connects to a host at the first of its addresses that is allowed and reachable.
 fn connect(host: &str, port: u16, allow: &Allow) -> io::Result<TcpStream> {
     let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     let mut last = None;
     for address in addresses {
-        let tried = match check(host, address.ip(), |address| allow(address, port)) {
-            Ok(()) => TcpStream::connect_timeout(&address, PATIENCE),
+        let tried = match check_address(host, address.ip(), |address| allow(address, port)) {
+            Ok(()) => TcpStream::connect_timeout(&address, TIMEOUT),
             Err(why) => Err(io::Error::other(why)),
         };
         match tried {
@@ -221,22 +228,27 @@ fn connect(host: &str, port: u16, allow: &Allow) -> io::Result<TcpStream> {
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| io::Error::other(format!("{host} has no address"))))
+    Err(last.unwrap_or_else(|| io::Error::other(format!("no IP address found for {host}"))))
 }
 
-/// Decides about the address that a host has. `granted` says whether an address itself was granted.
-fn check(host: &str, address: IpAddr, granted: impl Fn(&str) -> Granted) -> Result<(), String> {
+/// Checks whether a host's address may be connected to. `granted` returns whether an address itself was granted.
+fn check_address(
+    host: &str,
+    address: IpAddr,
+    granted: impl Fn(&str) -> HostGrant,
+) -> Result<(), String> {
     match scope(address) {
-        _ if is_own(address) => Err(format!("{host} is this machine ({address})")),
+        _ if is_own(address) => Err(format!("{host} resolves to this machine ({address})")),
         Scope::Global => Ok(()),
         Scope::Private => match granted(&address.to_string()) {
-            Granted::Named => Ok(()),
-            Granted::Covered | Granted::No => Err(format!(
-                "{host} leads to {address}, an address of a private network that was not itself granted"
+            HostGrant::Exact => Ok(()),
+            HostGrant::Pattern | HostGrant::Denied => Err(format!(
+                "{host} resolves to the private address {address}, which was not granted explicitly"
             )),
         },
-        Scope::Never => Err(format!(
-            "{host} leads to {address}: this machine, its network link, a cloud's metadata and reserved addresses are never reached"
+        Scope::Blocked => Err(format!(
+            "{host} resolves to {address}: loopback, link-local, cloud metadata and reserved addresses are \
+             never reachable"
         )),
     }
 }

@@ -1,13 +1,14 @@
-//! The profile of macOS's sandbox, as text, from the same specification. Deny is the rule; what stands later beats what stands before.
+//! Generates the profile for the macOS sandbox from a specification. The default is deny; later rules override earlier
+//! ones.
 //!
-//! It is written by pure code and compared with what is expected; it has not been run.
+//! The generated text is tested against expected profiles, but no profile has been run.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::{Network, Spec, Writes, protected};
 
-/// What every program needs to start.
+/// The rules that every program needs to start.
 const SYSTEM: &str = "\
 (version 1)
 (deny default)
@@ -15,15 +16,17 @@ const SYSTEM: &str = "\
 (allow process-exec)
 (allow sysctl-read)
 (allow signal (target same-sandbox))
-(allow file-read-metadata (literal \"/\") (literal \"/tmp\") (literal \"/var\") (literal \"/etc\") (literal \"/private\"))
+(allow file-read-metadata (literal \"/\") (literal \"/tmp\") (literal \"/var\") (literal \"/etc\")
+  (literal \"/private\"))
 (allow file-read* (subpath \"/usr/lib\") (subpath \"/usr/share\") (subpath \"/usr/bin\") (subpath \"/bin\")
   (subpath \"/usr/sbin\") (subpath \"/sbin\") (subpath \"/usr/libexec\") (subpath \"/System/Library\")
   (subpath \"/Library/Apple\") (subpath \"/private/var/db/timezone\") (subpath \"/private/var/db/dyld\"))
 (allow file-read* (literal \"/private/etc/localtime\") (literal \"/private/etc/ssl/cert.pem\"))
-(allow file-read* file-write-data (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/random\") (literal \"/dev/urandom\"))
+(allow file-read* file-write-data (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/random\")
+  (literal \"/dev/urandom\"))
 ";
 
-/// Returns the profile; `temporary` is the folder for temporary files, which is the run's own.
+/// Returns the profile. `temporary` is the run's private folder for temporary files.
 pub fn profile(spec: &Spec, temporary: &Path) -> Result<String, String> {
     let mut text = SYSTEM.to_owned();
     let mut rule = |line: String| writeln!(text, "{line}").expect("writing to text cannot fail");
@@ -35,10 +38,11 @@ pub fn profile(spec: &Spec, temporary: &Path) -> Result<String, String> {
         let path = quoted(&workspace.path)?;
         match workspace.writes {
             Writes::Never => rule(format!("(allow file-read* (subpath {path}))")),
-            // There is no layer here: what is approved says so.
+            // macOS has no layers; the approval says so.
             Writes::Layer | Writes::Direct => {
                 rule(format!("(allow file-read* file-write* (subpath {path}))"));
-                // Elsewhere deletions are decided about when a layer is committed; direct writes are granted with them alone.
+                // On Linux, deletions are reviewed when a layer is applied. Without a layer they are only allowed if
+                // direct writes were granted.
                 if workspace.writes == Writes::Layer {
                     rule(format!("(deny file-write-unlink (subpath {path}))"));
                 }
@@ -60,11 +64,11 @@ pub fn profile(spec: &Spec, temporary: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Returns a path as a text of the profile's language. One that could end the text is refused.
+/// Returns a path as a string literal of the profile language. A path that could end the literal is refused.
 fn quoted(path: &Path) -> Result<String, String> {
-    let text = path.to_str().ok_or_else(|| format!("{} is not text", path.display()))?;
+    let text = path.to_str().ok_or_else(|| format!("`{}` is not valid UTF-8", path.display()))?;
     if text.contains(['"', '\\', '\n', '\r', '\0']) {
-        return Err(format!("{text:?} cannot stand in a profile"));
+        return Err(format!("{text:?} cannot be used in a sandbox profile"));
     }
     Ok(format!("\"{text}\""))
 }
@@ -77,7 +81,7 @@ mod tests {
     use crate::Workspace;
 
     #[test]
-    fn a_profile_grants_what_the_specification_does() {
+    fn a_profile_grants_exactly_what_the_specification_grants() {
         let mut spec = Spec::new("/opt/python/bin/python3");
         spec.read = vec!["/Users/me/skill".into(), "/opt/python".into()];
         spec.workspace = Some(Workspace { path: "/Users/me/work".into(), writes: Writes::Layer });
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_path_becomes_a_rule() {
+    fn a_path_cannot_inject_rules() {
         let mut spec = Spec::new("/bin/sh");
         spec.read = vec!["/x\")) (allow default) (allow file-read* (subpath \"/".into()];
         assert!(profile(&spec, Path::new("/tmp/x")).is_err());

@@ -1,4 +1,4 @@
-//! What is to run, and with which capabilities. What is not here is not there.
+//! What to run, and with which capabilities. Anything that a specification does not list is not granted.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -10,45 +10,45 @@ use crate::Guarantee;
 /// A program and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
-    /// The program, absolute.
+    /// The program, as an absolute path.
     pub program: PathBuf,
-    /// Its arguments, without its own name.
+    /// Its arguments, without the program name.
     pub args: Vec<OsString>,
-    /// Its whole environment.
+    /// Its complete environment.
     pub env: Vec<(OsString, OsString)>,
-    /// The folder that it starts in, absolute.
+    /// Its working folder, as an absolute path.
     pub cwd: PathBuf,
-    /// Folders and files that it may read and run, absolute, beside those of the system.
+    /// Folders and files that it may read and execute, in addition to those of the system, as absolute paths.
     pub read: Vec<PathBuf>,
     /// The folder that it may change.
     pub workspace: Option<Workspace>,
-    /// Whom it may talk to.
+    /// Its network access.
     pub network: Network,
-    /// How much of everything it may use.
+    /// Its resource limits.
     pub limits: Limits,
-    /// What it reads from standard input.
+    /// Its standard input.
     pub stdin: Stdin,
-    /// What it finds in a memory that nobody can change, behind the descriptor [`HANDED`]. Only on Linux.
-    pub handed: Option<Vec<u8>>,
-    /// What must hold, or it does not start.
+    /// Data that it can read from a sealed memory file at the descriptor [`PAYLOAD_FD`]. Only on Linux.
+    pub payload: Option<Vec<u8>>,
+    /// Guarantees without which it does not start.
     pub required: BTreeSet<Guarantee>,
-    /// The strongest kind of sandbox to try.
+    /// The strongest tier to try.
     pub strongest: Tier,
 }
 
-/// What a program reads from standard input. It never holds a descriptor of the caller's: what it reads is copied to it.
+/// The standard input of a program. The program never gets a descriptor of the caller; its input is copied to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdin {
-    /// These bytes.
+    /// Exactly these bytes.
     Bytes(Vec<u8>),
-    /// What this process is given.
+    /// The standard input of this process.
     Inherited,
 }
 
 /// A folder that the program may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
-    /// The folder, absolute.
+    /// The folder, as an absolute path.
     pub path: PathBuf,
     /// Where its writes go.
     pub writes: Writes,
@@ -57,43 +57,44 @@ pub struct Workspace {
 /// Where writes to the workspace go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
-    /// Nowhere: it may be read alone.
+    /// Nowhere: the workspace is read-only.
     Never,
-    /// To a layer above it, which the caller looks at and commits afterwards.
+    /// To a layer above the workspace, which the caller reviews and applies after the run.
     Layer,
     /// Straight to the files. Protected names cannot be written.
     Direct,
 }
 
-/// The descriptor of what is handed to a program.
-pub const HANDED: i32 = 6;
+/// The descriptor of a program's payload.
+pub const PAYLOAD_FD: i32 = 6;
 
-/// What stands for the address of the proxy in a variable: the port is known only inside.
-pub const PROXY: &str = "http://127.0.0.1:0";
+/// Stands for the proxy's address in the value of an environment variable. The port is known only inside the sandbox,
+/// which replaces this value.
+pub const PROXY_PLACEHOLDER: &str = "http://127.0.0.1:0";
 
-/// Whom a program may talk to.
+/// The network access of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
-    /// Nobody.
+    /// No network.
     None,
-    /// The proxy that the caller listens with: streams to its port on the loopback alone.
+    /// Only the caller's proxy: TCP connections to its port on the loopback interface.
     Proxy,
 }
 
-/// How much of everything a program may use.
+/// The resource limits of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Time, by the clock on the wall.
+    /// Wall-clock time.
     pub wall: Duration,
     /// Memory of all its processes, in bytes.
     pub memory: u64,
-    /// Processes and threads.
+    /// Number of processes and threads.
     pub pids: u32,
-    /// What is kept of each stream of output.
+    /// How many bytes are kept of each output stream.
     pub output_kept: u64,
-    /// How much output ends it.
-    pub output_most: u64,
-    /// Its temporary files, in bytes.
+    /// How many bytes of output it may write; if it writes more, it is killed.
+    pub output_max: u64,
+    /// Size of its temporary files, in bytes.
     pub temporary: u64,
 }
 
@@ -104,23 +105,23 @@ impl Default for Limits {
             memory: 512 << 20,
             pids: 256,
             output_kept: 1 << 20,
-            output_most: 64 << 20,
+            output_max: 64 << 20,
             temporary: 256 << 20,
         }
     }
 }
 
-/// Kinds of sandboxes, from the strongest.
+/// The strength of a sandbox, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// With namespaces: a view of its own of files, processes and the network.
+    /// With namespaces: the program has its own view of files, processes and the network.
     A,
-    /// Without: what Landlock and seccomp can hold.
+    /// Without namespaces: only what Landlock and seccomp can enforce.
     B,
 }
 
 impl Tier {
-    /// Returns what this kind of sandbox does not enforce or does otherwise, beyond the guarantees that it lacks.
+    /// Returns what this tier does not enforce or does differently, beyond the guarantees that it lacks.
     pub fn limitations(self) -> &'static [&'static str] {
         match self {
             Self::A => &[],
@@ -130,7 +131,7 @@ impl Tier {
                 "scripts can see which process ids are in use",
                 "chmod and utime succeed without changing anything; chown fails",
                 "extended attributes cannot be set, nor read by path (EOPNOTSUPP); inotify is not available (ENOSYS)",
-                "only ioctl requests on a list work, the rest fail with ENOTTY",
+                "only allowlisted ioctl requests work; all others fail with ENOTTY",
                 "the temporary folder has no size limit",
             ],
         }
@@ -138,7 +139,7 @@ impl Tier {
 }
 
 impl Spec {
-    /// Returns a program without any capability but to read itself.
+    /// Returns the specification of a program that may only read itself.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -150,7 +151,7 @@ impl Spec {
             network: Network::None,
             limits: Limits::default(),
             stdin: Stdin::Bytes(Vec::new()),
-            handed: None,
+            payload: None,
             required: Guarantee::CORE.into_iter().collect(),
             strongest: Tier::A,
         }

@@ -1,4 +1,5 @@
-//! What a commit replaced, kept so that it can be put back while nobody has changed it since.
+//! Saves the files that applying changes replaces, so that `undo` can restore them as long as nothing else has changed
+//! them since.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, sys};
 
-/// Who owns something.
+/// The owner of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
-    /// The number of the user.
+    /// The user id.
     pub user: u32,
-    /// The number of the group.
+    /// The group id.
     pub group: u32,
 }
 
-/// What is at a path. Records of older versions have no owners.
+/// What exists at a path. Records of older versions have no owners.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is", deny_unknown_fields)]
-pub enum State {
+pub enum PathState {
     /// Nothing.
     Nothing,
     /// A folder.
     Folder {
         /// Its permissions.
         mode: u32,
-        /// Whose it is.
+        /// Its owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<Owner>,
     },
@@ -35,17 +36,17 @@ pub enum State {
     File {
         /// Its permissions.
         mode: u32,
-        /// The digest of what it holds.
+        /// The digest of its content.
         sha256: String,
-        /// Whose it is.
+        /// Its owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<Owner>,
     },
-    /// A link.
+    /// A symbolic link.
     Link {
-        /// Where it leads.
+        /// Its target.
         target: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<Owner>,
     },
@@ -53,119 +54,123 @@ pub enum State {
     Other,
 }
 
-/// A path, and what was there before a commit and after it.
+/// A path, and what it was before and after changes were applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Replaced {
-    /// Where, seen from the workspace.
+pub struct ReplacedPath {
+    /// The path, relative to the workspace.
     pub path: PathBuf,
-    /// What was there.
-    pub before: State,
+    /// What was there before.
+    pub before: PathState,
     /// What is there since.
-    pub after: State,
+    pub after: PathState,
 }
 
-/// Why what a commit replaces is not kept.
+/// Why replaced files could not be saved.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
-    /// It is too much.
-    #[error("it replaced more than {} MiB", most >> 20)]
+pub enum SaveError {
+    /// The replaced files are too large.
+    #[error("it replaced more than {} MiB", max >> 20)]
     TooLarge {
-        /// How many bytes it may have.
-        most: u64,
+        /// The limit in bytes.
+        max: u64,
     },
-    /// Something that cannot be made again.
-    #[error("{} was neither a file, a folder nor a link", path.display())]
+    /// Something that cannot be created again.
+    #[error("`{}` was not a file, folder or symlink", path.display())]
     Special {
         /// The path.
         path: PathBuf,
     },
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("`{}`: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// Why a commit is not taken back. Unless it says otherwise, nothing was touched.
+/// Why applied changes were not undone. Unless stated otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// Somebody changed something since.
-    #[error("{} has been changed since", path.display())]
+    /// A path has been changed since the run.
+    #[error("`{}` has been changed since the run", path.display())]
     Changed {
         /// The path.
         path: PathBuf,
     },
-    /// What was there is not kept any more, or not as it was.
-    #[error("what {} was is not kept any more", path.display())]
+    /// The saved original is missing or damaged.
+    #[error("the saved original of `{}` is missing or damaged", path.display())]
     Lost {
         /// The path.
         path: PathBuf,
     },
-    /// Another process takes the same back just now.
-    #[error("another `undo` of it is running")]
+    /// Another process is undoing the same run.
+    #[error("another `undo` of this run is in progress")]
     Busy,
     /// A file cannot be read or written.
-    #[error("{}: {source}; nothing was taken back", path.display())]
+    #[error("`{}`: {source}; nothing was undone", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Something went wrong in the middle, and these could not be made again what they were.
+    /// It failed partway, and the steps for these paths could not be rolled back.
     #[error(
-        "{because}; these are taken back already: {}; the rest is as the run left it",
+        "{cause}; already undone: {}; everything else is as the run left it",
         paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     )]
-    Partly {
-        /// What is taken back.
+    PartlyUndone {
+        /// The paths that are already undone.
         paths: Vec<PathBuf>,
-        /// What went wrong.
-        because: String,
+        /// What failed.
+        cause: String,
     },
 }
 
-/// Keeps what changes are about to replace, in a folder that is there; returns what was at each path. It may have `most` bytes.
-pub fn keep(
+/// Saves the files that `changes` are about to replace to an existing folder, at most `max` bytes. Returns what was at
+/// each path.
+pub fn save(
     workspace: &Path,
     changes: &[Change],
     folder: &Path,
-    most: u64,
-) -> Result<Vec<(PathBuf, State)>, KeepError> {
-    sys::undo::keep(workspace, changes, folder, most)
+    max: u64,
+) -> Result<Vec<(PathBuf, PathState)>, SaveError> {
+    sys::undo::save(workspace, changes, folder, max)
 }
 
-/// Returns what is at each path now.
-pub fn look(workspace: &Path, kept: Vec<(PathBuf, State)>) -> io::Result<Vec<Replaced>> {
-    sys::undo::look(workspace, kept)
+/// Adds to each saved state what is at its path now.
+pub fn inspect(
+    workspace: &Path,
+    saved: Vec<(PathBuf, PathState)>,
+) -> io::Result<Vec<ReplacedPath>> {
+    sys::undo::inspect(workspace, saved)
 }
 
-/// Makes sure that all of it can be taken back: everything is as the commit left it, or as it was before, and what it was is kept. Returns
-/// folders that the commit made and that would stay, since something else is in them by now.
+/// Checks that everything can be undone: each path is as the run left it or as it was before, and the originals are
+/// saved. Returns folders that the run created and that would be kept because they now contain something else.
 pub fn check(
     workspace: &Path,
     folder: &Path,
-    replaced: &[Replaced],
+    replaced: &[ReplacedPath],
 ) -> Result<Vec<PathBuf>, UndoError> {
     sys::undo::check(workspace, folder, replaced)
 }
 
-/// Puts back what was there, all of it or nothing. What a killed call left is completed by the next one. Returns what [`check`] does, and the folder that
-/// it worked in if that cannot be removed.
-pub fn take_back(
+/// Restores the originals, all of them or none. If a call is killed, the next one completes it. Returns what [`check`]
+/// returns, and also the staging folder if it cannot be removed.
+pub fn revert(
     workspace: &Path,
     folder: &Path,
-    replaced: &[Replaced],
+    replaced: &[ReplacedPath],
 ) -> Result<Vec<PathBuf>, UndoError> {
-    sys::undo::take_back(workspace, folder, replaced)
+    sys::undo::revert(workspace, folder, replaced)
 }
 
-/// Returns the name under which what a path held is kept.
+/// Returns the file name under which an original is saved.
 #[cfg(target_os = "linux")]
-pub(crate) fn kept_name(number: usize) -> String {
+pub(crate) fn saved_name(number: usize) -> String {
     format!("old-{number}")
 }

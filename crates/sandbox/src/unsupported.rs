@@ -1,4 +1,4 @@
-//! Systems without a sandbox of ours: nothing runs.
+//! Systems that the sandbox does not support: nothing runs.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub(crate) use crate::no_layer::{Layer, undo};
 use crate::{Guarantee, Outcome, SandboxError, Spec};
 
-/// No program ever runs here.
+/// A running program, which never exists here.
 #[derive(Debug)]
 pub(crate) enum Running {}
 
@@ -14,24 +14,24 @@ pub(crate) fn init() {}
 
 pub(crate) fn use_helper(_: PathBuf) {}
 
-/// Nothing can be got ready here.
+/// Does nothing: there is no stage to start in advance.
 pub(crate) fn prepare() {}
 
-/// Nothing is handed to a program here.
-pub(crate) fn handed() -> std::io::Result<Vec<u8>> {
-    Err(std::io::Error::other("nothing is handed to a program on this system"))
+/// Always fails, because no program can be given a payload here.
+pub(crate) fn payload() -> std::io::Result<Vec<u8>> {
+    Err(std::io::Error::other("payloads are not supported on this system"))
 }
 
 pub(crate) fn start(_: &Spec) -> Result<Running, SandboxError> {
     Err(SandboxError::Unavailable {
         missing: Guarantee::CORE.to_vec(),
-        why: "this system has no sandbox that openskills can use".to_owned(),
-        fix: "run it on Linux; a module runs here with --wasm-stage never, without a workspace"
+        reason: "openskills has no sandbox for this system".to_owned(),
+        fix: "run it on Linux; modules without a workspace also run here with --wasm-stage never"
             .to_owned(),
     })
 }
 
-/// Nothing is there to be ended.
+/// A handle to cancel a program, which never exists here.
 #[derive(Debug, Clone)]
 pub(crate) enum Canceller {}
 

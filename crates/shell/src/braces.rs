@@ -1,18 +1,18 @@
-//! Braces that make several words of one: `{a,b}` and `{1..3}`, as bash expands them before anything else.
+//! Brace expansion: `{a,b}` and `{1..3}`, which bash performs before anything else.
 
 use crate::Refusal;
 
-/// The most words that one word may become.
+/// Maximum number of words from one expansion.
 const MAX_WORDS: usize = 64;
 
-/// Returns the words that braces make of one; `None` if no brace of it means anything. Braces inside of braces, and beside quotes or
-/// expansions, are refused: what bash makes of those is not worth to be guessed.
+/// Returns the words that a word expands to; `None` if its braces have no special meaning. Nested braces, and braces
+/// next to quotes or expansions, are refused instead of guessing what bash does with them.
 pub(crate) fn expand(raw: &str) -> Result<Option<Vec<String>>, Refusal> {
     if !may_expand(raw) {
         return Ok(None);
     }
     if raw.contains(['\'', '"', '\\', '$', '`']) {
-        return Err(Refusal::new("braces stand beside quotes in one word"));
+        return Err(Refusal::new("a word mixes braces with quotes or expansions"));
     }
     let mut all = vec![String::new()];
     let mut rest = raw;
@@ -22,10 +22,10 @@ pub(crate) fn expand(raw: &str) -> Result<Option<Vec<String>>, Refusal> {
             Some(end) if after[end..].starts_with('}') => {
                 (choices(&after[..end])?, &after[end + 1..])
             }
-            _ => return Err(Refusal::new("braces stand inside of braces")),
+            _ => return Err(Refusal::new("nested braces are not supported")),
         };
         if all.len() * choices.len() > MAX_WORDS {
-            return Err(Refusal::new("braces make too many words"));
+            return Err(Refusal::new("brace expansion produces too many words"));
         }
         let joined = all
             .iter()
@@ -37,7 +37,7 @@ pub(crate) fn expand(raw: &str) -> Result<Option<Vec<String>>, Refusal> {
     Ok(Some(all))
 }
 
-/// Returns true if braces outside of quotes may make several words of one. True for more than need be.
+/// Returns true if braces outside quotes may expand. May return true for words that do not.
 fn may_expand(raw: &str) -> bool {
     let mut plain = String::new();
     let mut characters = raw.chars().peekable();
@@ -52,7 +52,7 @@ fn may_expand(raw: &str) -> bool {
             }
             (None, '\'' | '"') => quote = Some(character),
             (Some(open), _) if open == character => quote = None,
-            // `${NAME}` is an expansion, which is read as such.
+            // `${NAME}` is a parameter expansion, handled elsewhere.
             (None, '$') if characters.peek() == Some(&'{') => {
                 characters.by_ref().find(|c| *c == '}');
             }
@@ -64,7 +64,7 @@ fn may_expand(raw: &str) -> bool {
     start < end && (plain[start..end].contains(',') || plain[start..end].contains(".."))
 }
 
-/// Returns what stands for one pair of braces, with the braces themselves where they mean nothing.
+/// Returns the alternatives of one pair of braces, or the literal braces if they have no special meaning.
 fn choices(inside: &str) -> Result<Vec<String>, Refusal> {
     if inside.contains(',') {
         return Ok(inside.split(',').map(str::to_owned).collect());
@@ -75,7 +75,7 @@ fn choices(inside: &str) -> Result<Vec<String>, Refusal> {
         (Ok(first), Ok(last)) if is_plain(start) && is_plain(end) => {
             let count = first.abs_diff(last) as usize;
             if count >= MAX_WORDS {
-                return Err(Refusal::new("braces make too many words"));
+                return Err(Refusal::new("brace expansion produces too many words"));
             }
             let range: Vec<i32> = if first <= last {
                 (first..=last).collect()
@@ -85,11 +85,11 @@ fn choices(inside: &str) -> Result<Vec<String>, Refusal> {
             Ok(range.iter().map(ToString::to_string).collect())
         }
         // Letters, steps and padded numbers.
-        _ => Err(Refusal::new(format!("`{{{inside}}}` is more than a plain row of numbers"))),
+        _ => Err(Refusal::new(format!("`{{{inside}}}` is not a simple number range"))),
     }
 }
 
-/// Returns true for a number that is written as it is printed.
+/// Returns true for a number in its canonical spelling.
 fn is_plain(number: &str) -> bool {
     number.parse::<i32>().is_ok_and(|value| value.to_string() == number)
 }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn braces_make_the_words_that_bash_makes() {
+    fn braces_expand_as_in_bash() {
         for (raw, words) in [
             ("a", None),
             ("stash@{0}", None),

@@ -1,15 +1,16 @@
-//! The second reading: where words and operators begin and end, by the rules of the shell's own lexer.
+//! The second parse: the boundaries of words and operators, by the rules of the shell's lexer.
 //!
-//! It knows nothing of grammar. Its only work is to disagree with a grammar that sees two words where bash sees one.
+//! It ignores the grammar. Its only purpose is to disagree with a grammar that sees two words where bash sees one.
 
 use std::ops::Range;
 
 use crate::Refusal;
 
-/// What makes up operators outside of quotes.
+/// Operator characters outside quotes.
 const OPERATORS: &[u8] = b"|&;<>";
 
-/// Returns the places of words and of runs of operators; line feeds are for the grammar. Inside quotes everything belongs to the word.
+/// Returns the ranges of words and of operator sequences; line feeds are left to the grammar. Quoted text is part of
+/// its word.
 pub(crate) fn spans(text: &str) -> Result<Vec<Range<usize>>, Refusal> {
     let bytes = text.as_bytes();
     let mut all = Vec::new();
@@ -21,7 +22,7 @@ pub(crate) fn spans(text: &str) -> Result<Vec<Range<usize>>, Refusal> {
                 at += 1;
                 continue;
             }
-            // A comment goes to the end of its line.
+            // A comment extends to the end of its line.
             b'#' => {
                 while at < bytes.len() && bytes[at] != b'\n' {
                     at += 1;
@@ -51,7 +52,7 @@ fn word_end(bytes: &[u8], mut at: usize) -> Result<usize, Refusal> {
             _ => at += 1,
         }
     }
-    if at > bytes.len() { Err(Refusal::new("the line ends in a backslash")) } else { Ok(at) }
+    if at > bytes.len() { Err(Refusal::new("the line ends with a backslash")) } else { Ok(at) }
 }
 
 fn closing(bytes: &[u8], mut at: usize, quote: u8) -> Result<usize, Refusal> {
@@ -62,5 +63,5 @@ fn closing(bytes: &[u8], mut at: usize, quote: u8) -> Result<usize, Refusal> {
             _ => at += 1,
         }
     }
-    Err(Refusal::new("a quote is not closed"))
+    Err(Refusal::new("unclosed quote"))
 }

@@ -1,8 +1,8 @@
-//! What a command line would run, as far as that can be said for sure.
+//! Determines what a command line would run, as far as that is certain.
 //!
-//! [`read`] takes a line apart into plain commands: programs, arguments, variables and files of redirections. It
-//! understands little on purpose. A line is read twice, by a full grammar of bash and by a lexer of our own; where the two
-//! do not agree, and where anything but plain commands stands, the answer is a [`Refusal`], never a guess.
+//! [`read`] splits a line into plain commands: programs, arguments, variables and redirections. It supports only a small
+//! subset on purpose. A line is parsed twice, with a full bash grammar and with our own lexer. If the two disagree, or the
+//! line contains anything other than plain commands, the result is a [`Refusal`], never a guess.
 //!
 //! ```
 //! let line = shell::read("git log --oneline | git apply").unwrap();

@@ -1,28 +1,28 @@
-//! A command line, taken apart.
+//! A parsed command line.
 
 use crate::Word;
 
-/// Plain commands, in the order of the line. Whether they run one after the other, beside each other or at all is not said.
+/// The plain commands of a line, in order. It does not record whether they run in sequence, in parallel or at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The commands; never none.
+    /// The commands; never empty.
     pub commands: Vec<Command>,
 }
 
-/// One program that would be started, or something built into the shell.
+/// One program that would be started, or a shell builtin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
     /// Variables that are set for it.
     pub assignments: Vec<Assignment>,
-    /// The program and its arguments; empty where variables are set or files opened for nobody.
+    /// The program and its arguments; empty for bare assignments and redirections.
     pub words: Vec<Word>,
-    /// Files that are opened for it.
+    /// Its redirections.
     pub redirects: Vec<Redirect>,
-    /// The command as it was written, without variables and redirections.
+    /// The command as written, without variables and redirections.
     pub text: String,
 }
 
-/// A variable that is set.
+/// A variable assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// Its name.
@@ -31,21 +31,21 @@ pub struct Assignment {
     pub value: Word,
 }
 
-/// A file that is opened.
+/// A redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
-    /// Whether it is only read.
+    /// Whether the target is only read.
     pub is_read: bool,
-    /// The file; `&1` and the like name what is open already.
+    /// The file, or an open file descriptor for `&1` and the like.
     pub target: Word,
-    /// Whether the target is something that is open already.
+    /// Whether the target is an open file descriptor.
     pub is_copy: bool,
 }
 
-/// Why nothing can be said for sure about a line.
+/// Why a line cannot be analyzed with certainty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What stands in the way, in words.
+    /// The reason, for people.
     pub reason: String,
 }
 

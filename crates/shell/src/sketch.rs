@@ -1,7 +1,7 @@
-//! A loose reading of shell code, for those who want to know what it may do rather than what it does for sure.
+//! A best-effort parse of shell code, to find what it may do rather than what it certainly does.
 //!
-//! Nothing is refused: what is not understood is left out, and everything that is nested is looked at. Compare [`read`](crate::read), which
-//! refuses whatever it does not know for sure; nothing may be allowed because of a sketch.
+//! Nothing is refused: code that cannot be parsed is skipped, and nested code is included. By contrast,
+//! [`read`](crate::read) refuses everything that is uncertain. Never allow anything based on a sketch.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -10,41 +10,41 @@ use tree_sitter::{Node, Parser};
 
 use crate::tree::parse;
 
-/// Commands that stand after each other.
+/// A sequence of commands.
 pub type Script = Vec<Pipeline>;
 
-/// Commands whose output is the next one's input.
+/// Commands connected by pipes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pipeline {
-    /// The commands.
+    /// The commands, in order.
     pub stages: Vec<Stage>,
 }
 
 /// One command of a pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// Variables that are set for it, or for all that follows where there is no program.
+    /// Variables set for it, or for everything that follows if there is no program.
     pub assignments: Vec<(String, Text)>,
     /// The program and its arguments.
     pub words: Vec<Text>,
-    /// Files that are opened, and what is read from the line itself.
+    /// Redirections, including here-documents.
     pub redirects: Vec<(Direction, Text)>,
-    /// What runs inside: a group, a loop, the body of a function.
+    /// Nested code: a group, a loop or a function body.
     pub body: Script,
-    /// Where it stands.
+    /// Byte range in the source.
     pub range: Range<usize>,
 }
 
-/// Which way a redirection goes.
+/// The direction of a redirection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// A file is read.
     In,
-    /// A file is written anew.
+    /// A file is overwritten.
     Out,
-    /// A file is written to at its end.
+    /// A file is appended to.
     Append,
-    /// The text is the input.
+    /// The text itself is the input.
     Here,
 }
 
@@ -58,24 +58,24 @@ pub struct Text {
 /// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// Itself, quotes and escapes resolved.
+    /// Literal text, with quotes and escapes resolved.
     Plain(String),
     /// The value of a variable.
     Variable(String),
     /// The output of commands.
     Output(Script),
-    /// The name of a file that holds the output of commands.
+    /// The name of a file with the output of commands.
     File(Script),
-    /// Something that is not looked into.
+    /// Anything that is not analyzed.
     Other,
 }
 
-/// How deep things are looked for inside each other.
-const DEEPEST: usize = 100;
-/// The longest text that is read.
+/// Maximum nesting depth.
+const MAX_DEPTH: usize = 100;
+/// Maximum length of the text.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Reads shell code as far as it can be; `None` if that is too much work, or it is nested too deeply.
+/// Parses shell code as far as possible; `None` if it takes too long or is nested too deeply.
 pub fn sketch(text: &str) -> Option<Script> {
     if text.len() > MAX_BYTES {
         return None;
@@ -83,34 +83,34 @@ pub fn sketch(text: &str) -> Option<Script> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parse(&mut parser, text).ok()?;
-    let reading = Reading { text, is_cut: Cell::new(false) };
-    let script = reading.script(tree.root_node(), 0);
-    (!reading.is_cut.get()).then_some(script)
+    let reader = SketchReader { text, is_truncated: Cell::new(false) };
+    let script = reader.script(tree.root_node(), 0);
+    (!reader.is_truncated.get()).then_some(script)
 }
 
-struct Reading<'a> {
+struct SketchReader<'a> {
     text: &'a str,
-    /// Whether something stands deeper than is looked.
-    is_cut: Cell<bool>,
+    /// Whether code beyond the maximum depth was skipped.
+    is_truncated: Cell<bool>,
 }
 
-impl Reading<'_> {
+impl SketchReader<'_> {
     fn script(&self, node: Node<'_>, depth: usize) -> Script {
         let mut found = Vec::new();
-        if depth < DEEPEST {
+        if depth < MAX_DEPTH {
             let mut cursor = node.walk();
             for child in node.children(&mut cursor) {
                 self.statement(child, depth + 1, &mut found);
             }
         } else {
-            self.is_cut.set(true);
+            self.is_truncated.set(true);
         }
         found
     }
 
     fn statement(&self, node: Node<'_>, depth: usize, found: &mut Script) {
-        if depth > DEEPEST {
-            self.is_cut.set(true);
+        if depth > MAX_DEPTH {
+            self.is_truncated.set(true);
             return;
         }
         match node.kind() {
@@ -120,7 +120,7 @@ impl Reading<'_> {
                 for child in node.named_children(&mut cursor) {
                     let mut inner = Vec::new();
                     self.statement(child, depth + 1, &mut inner);
-                    // What stands at one place of a pipeline is one stage of it.
+                    // Everything at one position of a pipeline forms one stage.
                     match inner.len() {
                         1 => {
                             stages
@@ -149,7 +149,7 @@ impl Reading<'_> {
                 found.push(Pipeline { stages: vec![Stage { body, range, ..Stage::default() }] });
             }
             "for_statement" => {
-                // The name of a loop is each of its words.
+                // The loop variable takes the value of each word.
                 if let Some(name) = node.child_by_field_name("variable") {
                     let mut text = Text::default();
                     let mut cursor = node.walk();
@@ -178,7 +178,7 @@ impl Reading<'_> {
             "command_substitution" | "process_substitution" => {
                 found.extend(self.script(node, depth));
             }
-            // A bare word where a statement is expected: the grammar was lost here, the word may still matter.
+            // A bare word in place of a statement: the grammar lost track here, but the word may still matter.
             _ => {
                 let mut cursor = node.walk();
                 for child in node.named_children(&mut cursor) {
@@ -200,7 +200,7 @@ impl Reading<'_> {
                 _ => self.statement(child, depth + 1, &mut inner),
             }
         }
-        // The files belong to the last command of what they are written after.
+        // Redirections belong to the last command before them.
         match inner.iter_mut().rev().find_map(|pipeline| pipeline.stages.last_mut()) {
             Some(stage) => stage.redirects.extend(redirects),
             None => inner.push(Pipeline {
@@ -215,7 +215,7 @@ impl Reading<'_> {
         node: Node<'_>,
         depth: usize,
         redirects: &mut Vec<(Direction, Text)>,
-        beside: &mut Script,
+        siblings: &mut Script,
     ) {
         if node.kind() == "heredoc_redirect" {
             let mut cursor = node.walk();
@@ -223,14 +223,14 @@ impl Reading<'_> {
                 match child.kind() {
                     "heredoc_body" => redirects.push((Direction::Here, self.quoted(child, depth))),
                     "heredoc_start" | "heredoc_end" | "file_descriptor" => {}
-                    "file_redirect" => self.redirect(child, depth, redirects, beside),
-                    // `cat <<EOF | sh`: the rest of the pipeline stands in the redirection.
+                    "file_redirect" => self.redirect(child, depth, redirects, siblings),
+                    // In `cat <<EOF | sh`, the grammar puts the rest of the pipeline into the redirection.
                     "pipeline" => {
                         let mut rest = Vec::new();
                         self.statement(child, depth + 1, &mut rest);
-                        beside.extend(rest);
+                        siblings.extend(rest);
                     }
-                    _ => self.statement(child, depth + 1, beside),
+                    _ => self.statement(child, depth + 1, siblings),
                 }
             }
             return;
@@ -296,14 +296,14 @@ impl Reading<'_> {
 
     fn pieces(&self, node: Node<'_>, depth: usize, text: &mut Text) {
         let source = &self.text[node.byte_range()];
-        if depth > DEEPEST {
-            self.is_cut.set(true);
+        if depth > MAX_DEPTH {
+            self.is_truncated.set(true);
             text.pieces.push(Piece::Other);
             return;
         }
         match node.kind() {
             "concatenation" => {
-                // What stands between the parts that have a name is part of the word as well.
+                // Text between the named nodes is part of the word too.
                 let mut at = node.start_byte();
                 let mut cursor = node.walk();
                 for child in node.named_children(&mut cursor) {
@@ -353,7 +353,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads what stands in double quotes or in a document on the line: text with expansions in it.
+    /// Reads the contents of double quotes or a here-document: text with expansions.
     fn quoted(&self, node: Node<'_>, depth: usize) -> Text {
         let mut text = Text::default();
         let (mut at, mut end) = (node.start_byte(), node.end_byte());
@@ -391,7 +391,7 @@ impl Text {
     }
 }
 
-/// Takes backslashes out of text without quotes; one at the end of a line joins it with the next.
+/// Removes backslashes from unquoted text; one at the end of a line joins it with the next.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
@@ -404,7 +404,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// Resolves the escapes of `$'…'`, and of `printf` and `echo -e`, which know the same ones.
+/// Resolves the escapes of `$'…'`, which `printf` and `echo -e` share.
 pub fn escapes(text: &str) -> String {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((first, after)) = rest.split_first() {
@@ -420,10 +420,10 @@ pub fn escapes(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// Resolves one escape, of which the backslash is gone already; returns how many bytes it has.
+/// Resolves one escape, after its backslash; returns how many bytes it uses.
 fn escape(kind: u8, text: &[u8], plain: &mut Vec<u8>) -> usize {
-    let number = |from: usize, most: usize, radix: u32| {
-        let digits = text[from..].iter().take(most);
+    let number = |from: usize, max: usize, radix: u32| {
+        let digits = text[from..].iter().take(max);
         let count = digits.take_while(|byte| char::from(**byte).is_digit(radix)).count();
         let digits = std::str::from_utf8(&text[from..from + count]).unwrap_or_default();
         (u32::from_str_radix(digits, radix).unwrap_or(0), from + count)
@@ -478,7 +478,9 @@ mod tests {
             .map(|(name, value)| format!("{name}={}", text(value)))
             .collect();
         parts.extend(stage.words.iter().map(text));
-        parts.extend(stage.redirects.iter().map(|(way, to)| format!("{way:?}:{}", text(to))));
+        parts.extend(
+            stage.redirects.iter().map(|(direction, to)| format!("{direction:?}:{}", text(to))),
+        );
         if !stage.body.is_empty() {
             parts.push(format!("{{{}}}", shown(&stage.body)));
         }

@@ -1,4 +1,4 @@
-//! The first reading: bash's grammar, of which only plain commands are taken.
+//! The first parse: the bash grammar, of which only plain commands are accepted.
 
 use std::ops::Range;
 
@@ -8,23 +8,23 @@ use crate::lex::spans;
 use crate::word::{word, words};
 use crate::{Assignment, Certainty, Command, Line, Redirect, Refusal, Word};
 
-/// The longest line that is read.
+/// Maximum length of a line.
 const MAX_BYTES: usize = 16 << 10;
-/// The most commands of one line.
+/// Maximum number of commands in a line.
 const MAX_COMMANDS: usize = 256;
-/// The most words of one command.
+/// Maximum number of words in a command.
 const MAX_WORDS: usize = 2000;
-/// How much work the grammar may be for one line: so many hundreds of steps, and one more for so many bytes.
-const STEPS: usize = 32;
-const BYTES_A_STEP: usize = 16;
+/// The parser's budget for one line, in hundreds of steps: a base amount, plus one for every `BYTES_PER_STEP` bytes.
+const BASE_STEPS: usize = 32;
+const BYTES_PER_STEP: usize = 16;
 
-/// Words that are no programs where a program is expected.
+/// Shell keywords, which are not programs.
 const RESERVED: [&str; 22] = [
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "until", "while", "{", "}", "((",
 ];
 
-/// Takes a line apart.
+/// Parses a line.
 pub fn read(text: &str) -> Result<Line, Refusal> {
     check_characters(text)?;
     let mut parser = Parser::new();
@@ -34,18 +34,19 @@ pub fn read(text: &str) -> Result<Line, Refusal> {
     if tree.root_node().has_error() {
         return Err(Refusal::new("the line is not valid bash"));
     }
-    let mut reading = Reading { text, commands: Vec::new(), places: Vec::new() };
-    reading.all(tree.root_node())?;
-    reading.finish()
+    let mut reader = LineReader { text, commands: Vec::new(), ranges: Vec::new() };
+    reader.all(tree.root_node())?;
+    reader.finish()
 }
 
-/// Parses a line, unless that is more work than any honest line needs: some make the grammar try very many ways.
+/// Parses a line, unless that takes more work than any legitimate line needs: some inputs make the parser backtrack
+/// excessively.
 pub(crate) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
-    let tree = parse_within(parser, text, STEPS + text.len() / BYTES_A_STEP);
-    tree.ok_or_else(|| Refusal::new("the line takes too long to read"))
+    let tree = parse_within(parser, text, BASE_STEPS + text.len() / BYTES_PER_STEP);
+    tree.ok_or_else(|| Refusal::new("parsing the line takes too long"))
 }
 
-/// Parses a text by whatever grammar the parser has, in so many hundreds of steps at most; `None` if that is not enough.
+/// Parses a text with the parser's grammar in at most `steps` hundred steps; `None` if that is not enough.
 pub fn parse_within(parser: &mut Parser, text: &str, steps: usize) -> Option<Tree> {
     let mut left = steps;
     let mut is_too_much = |_: &ParseState| match left.checked_sub(1) {
@@ -60,32 +61,32 @@ pub fn parse_within(parser: &mut Parser, text: &str, steps: usize) -> Option<Tre
     parser.parse_with_options(&mut rest, None, Some(options))
 }
 
-/// Refuses what the two readers, or bash in another locale, could see differently.
+/// Refuses characters that the two parsers, or bash in another locale, could read differently.
 fn check_characters(text: &str) -> Result<(), Refusal> {
     if text.len() > MAX_BYTES {
         return Err(Refusal::new(format!("the line is longer than {MAX_BYTES} bytes")));
     }
     if text.contains("\\\n") {
-        return Err(Refusal::new("a backslash joins two lines"));
+        return Err(Refusal::new("line continuations with a backslash are not supported"));
     }
-    let is_odd = |c: char| {
+    let is_ambiguous = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t')) || (c.is_whitespace() && !c.is_ascii())
     };
-    match text.chars().find(|c| is_odd(*c)) {
-        Some(odd) => Err(Refusal::new(format!("the line holds U+{:04X}", u32::from(odd)))),
+    match text.chars().find(|c| is_ambiguous(*c)) {
+        Some(c) => Err(Refusal::new(format!("the line contains U+{:04X}", u32::from(c)))),
         None => Ok(()),
     }
 }
 
-struct Reading<'a> {
+struct LineReader<'a> {
     text: &'a str,
     commands: Vec<Command>,
-    /// Where the words and operators are that were understood, in the order of the line.
-    places: Vec<Range<usize>>,
+    /// The ranges of the words and operators that were parsed, in line order.
+    ranges: Vec<Range<usize>>,
 }
 
-impl<'a> Reading<'a> {
-    /// Looks at every statement. What is nested is put on a list, so that a long line costs no stack.
+impl<'a> LineReader<'a> {
+    /// Reads every statement. Nested ones go on a list, so that a long line does not exhaust the stack.
     fn all(&mut self, root: Node<'a>) -> Result<(), Refusal> {
         let mut open = vec![root];
         while let Some(node) = open.pop() {
@@ -96,7 +97,7 @@ impl<'a> Reading<'a> {
                     let children: Vec<Node<'a>> = node.children(&mut cursor).collect();
                     let (redirects, bodies): (Vec<_>, Vec<_>) =
                         children.into_iter().partition(|child| child.kind() == "file_redirect");
-                    // A file that is opened for several commands is opened by the first of them as well as by any other.
+                    // A redirection of several commands is recorded as a command of its own.
                     let redirects = redirects.into_iter().map(|node| self.redirect(node));
                     let redirects = redirects.collect::<Result<Vec<_>, _>>()?;
                     self.commands.push(Command { redirects, ..Command::default() });
@@ -109,11 +110,13 @@ impl<'a> Reading<'a> {
                     self.commands.push(Command { assignments, ..Command::default() });
                 }
                 "\n" | "comment" => {}
-                "&&" | "||" | ";" | "|" | "|&" | "&" => self.places.push(node.byte_range()),
-                kind => return Err(Refusal::new(format!("`{kind}` is more than a plain command"))),
+                "&&" | "||" | ";" | "|" | "|&" | "&" => self.ranges.push(node.byte_range()),
+                kind => return Err(Refusal::new(format!("`{kind}` is not a plain command"))),
             }
             if self.commands.len() > MAX_COMMANDS {
-                return Err(Refusal::new(format!("there are more than {MAX_COMMANDS} commands")));
+                return Err(Refusal::new(format!(
+                    "the line has more than {MAX_COMMANDS} commands"
+                )));
             }
         }
         Ok(())
@@ -121,7 +124,7 @@ impl<'a> Reading<'a> {
 
     fn command(&mut self, node: Node<'a>) -> Result<(), Refusal> {
         let mut command = Command::default();
-        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
@@ -129,32 +132,32 @@ impl<'a> Reading<'a> {
                 "file_redirect" => command.redirects.push(self.redirect(child)?),
                 "command_name" => {
                     let inner =
-                        child.child(0).ok_or_else(|| Refusal::new("there is no program"))?;
+                        child.child(0).ok_or_else(|| Refusal::new("the command has no program"))?;
                     let name = word(inner, self.text)?;
                     if name.certainty != Certainty::Exact {
-                        let reason = format!("`{}` may become any program", name.text);
+                        let reason = format!("`{}` can expand to any program", name.text);
                         return Err(Refusal::new(reason));
                     }
                     if RESERVED.contains(&&self.text[child.byte_range()]) {
-                        let reason = format!("`{}` is a word of the shell itself", name.text);
+                        let reason = format!("`{}` is a shell keyword", name.text);
                         return Err(Refusal::new(reason));
                     }
                     command.words.push(name);
-                    places.push(child.byte_range());
+                    ranges.push(child.byte_range());
                 }
                 _ => {
                     command.words.extend(words(child, self.text)?);
-                    places.push(child.byte_range());
+                    ranges.push(child.byte_range());
                 }
             }
         }
-        // After this word of the shell another one may stand.
-        let raw = |place: &Range<usize>| &self.text[place.clone()];
-        if places.first().is_some_and(|first| raw(first) == "time")
-            && let Some(word) = places[1..].iter().map(raw).find(|word| !word.starts_with('-'))
+        // Another keyword may follow `time`.
+        let raw = |range: &Range<usize>| &self.text[range.clone()];
+        if ranges.first().is_some_and(|first| raw(first) == "time")
+            && let Some(word) = ranges[1..].iter().map(raw).find(|word| !word.starts_with('-'))
             && RESERVED.contains(&word)
         {
-            return Err(Refusal::new(format!("`{word}` is a word of the shell itself")));
+            return Err(Refusal::new(format!("`{word}` is a shell keyword")));
         }
         if command.words.len() > MAX_WORDS {
             return Err(Refusal::new(format!("a command has more than {MAX_WORDS} words")));
@@ -162,22 +165,22 @@ impl<'a> Reading<'a> {
         // A line feed between two words would end the command.
         let is_joined =
             |pair: &[Range<usize>]| !self.text[pair[0].end..pair[1].start].contains('\n');
-        if !places.windows(2).all(is_joined) {
-            return Err(Refusal::new("a command goes over several lines"));
+        if !ranges.windows(2).all(is_joined) {
+            return Err(Refusal::new("a command spans several lines"));
         }
-        if let (Some(first), Some(last)) = (places.first(), places.last()) {
+        if let (Some(first), Some(last)) = (ranges.first(), ranges.last()) {
             command.text = self.text[first.start..last.end].to_owned();
         }
-        self.places.extend(places);
+        self.ranges.extend(ranges);
         self.commands.push(command);
         Ok(())
     }
 
-    /// Reads `[ … ]`, which is a program like any other: the grammar keeps its words apart as an expression. `[[` and `((` are
-    /// words of the shell itself, and not read.
+    /// Reads `[ … ]`, which is a program like any other, although the grammar parses it as an expression. `[[` and `((`
+    /// are shell keywords and not supported.
     fn test(&mut self, node: Node<'a>) -> Result<(), Refusal> {
         let mut command = Command::default();
-        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut open = vec![node];
         while let Some(node) = open.pop() {
             let text = &self.text[node.byte_range()];
@@ -192,33 +195,33 @@ impl<'a> Reading<'a> {
                 {
                     let text = text.to_owned();
                     command.words.push(Word { text, certainty: Certainty::Exact });
-                    places.push(node.byte_range());
+                    ranges.push(node.byte_range());
                 }
                 "word" | "number" | "string" | "raw_string" | "simple_expansion" | "expansion"
                 | "concatenation" => {
                     command.words.push(word(node, self.text)?);
-                    places.push(node.byte_range());
+                    ranges.push(node.byte_range());
                 }
-                kind => return Err(Refusal::new(format!("`{kind}` in `[` is not read"))),
+                kind => return Err(Refusal::new(format!("`{kind}` is not supported in `[`"))),
             }
         }
         let is_whole = command.words.len() > 1
             && command.words.first().is_some_and(|word| word.text == "[")
             && command.words.last().is_some_and(|word| word.text == "]")
             && command.words.len() <= MAX_WORDS
-            // The grammar splits `a=b`, which is one word to bash.
-            && places.windows(2).all(|pair| pair[0].end < pair[1].start);
+            // The grammar splits `a=b`, which is one word in bash.
+            && ranges.windows(2).all(|pair| pair[0].end < pair[1].start);
         if !is_whole || self.text[node.byte_range()].contains('\n') {
             return Err(Refusal::new("`[` is not written as a plain command"));
         }
         command.text = self.text[node.byte_range()].to_owned();
-        self.places.extend(places);
+        self.ranges.extend(ranges);
         self.commands.push(command);
         Ok(())
     }
 
     fn assignment(&mut self, node: Node<'a>) -> Result<Assignment, Refusal> {
-        let refused = || Refusal::new("a variable is set in a way that is more than plain");
+        let refused = || Refusal::new("only plain variable assignments are supported");
         let name = node.child_by_field_name("name").filter(|name| name.kind() == "variable_name");
         let name = name.ok_or_else(refused)?;
         let between = &self.text[name.end_byte()..node.end_byte()];
@@ -229,33 +232,33 @@ impl<'a> Reading<'a> {
             Some(value) => word(value, self.text)?,
             None => Word { text: String::new(), certainty: Certainty::Exact },
         };
-        self.places.push(node.byte_range());
+        self.ranges.push(node.byte_range());
         Ok(Assignment { name: self.text[name.byte_range()].to_owned(), value })
     }
 
     fn redirect(&mut self, node: Node<'a>) -> Result<Redirect, Refusal> {
-        // `{PATH}>&1` sets a variable of the shell, and whatever follows runs with it.
+        // `{PATH}>&1` sets a shell variable that affects everything after it.
         if self.text[..node.start_byte()].ends_with('}') {
-            return Err(Refusal::new("a redirection that sets a variable"));
+            return Err(Refusal::new("a redirection sets a variable"));
         }
         let target = node.child_by_field_name("destination");
-        let target = target.ok_or_else(|| Refusal::new("a redirection has no file"))?;
+        let target = target.ok_or_else(|| Refusal::new("a redirection has no target"))?;
         let mut operator = None;
         let mut cursor = node.walk();
         for child in node.children(&mut cursor).filter(|child| child.id() != target.id()) {
             match child.kind() {
-                "file_descriptor" => self.places.push(child.byte_range()),
+                "file_descriptor" => self.ranges.push(child.byte_range()),
                 "<" | ">" | ">>" | ">|" | ">&" | "&>" | "&>>" | "<&" => {
                     operator = Some(child.kind());
-                    self.places.push(child.byte_range());
+                    self.ranges.push(child.byte_range());
                 }
                 kind => {
-                    return Err(Refusal::new(format!("`{kind}` is more than a plain redirection")));
+                    return Err(Refusal::new(format!("`{kind}` is not a plain redirection")));
                 }
             }
         }
-        let operator = operator.ok_or_else(|| Refusal::new("a redirection has no direction"))?;
-        self.places.push(target.byte_range());
+        let operator = operator.ok_or_else(|| Refusal::new("a redirection has no operator"))?;
+        self.ranges.push(target.byte_range());
         let target = word(target, self.text)?;
         let is_number =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -266,32 +269,32 @@ impl<'a> Reading<'a> {
         Ok(Redirect { is_read: matches!(operator, "<" | "<&"), target, is_copy })
     }
 
-    /// Compares both readings: every word and operator of the one must be one of the other.
+    /// Compares both parses: they must agree on every word and operator.
     fn finish(mut self) -> Result<Line, Refusal> {
-        self.places.sort_by_key(|place| place.start);
-        let merged = merge(&self.places, self.text);
+        self.ranges.sort_by_key(|range| range.start);
+        let merged = merge(&self.ranges, self.text);
         if merged != spans(self.text)? {
-            return Err(Refusal::new("two readings of the line do not agree"));
+            return Err(Refusal::new("the line is ambiguous: two parsers read it differently"));
         }
         self.commands.retain(|command| *command != Command::default());
         if self.commands.is_empty() {
-            return Err(Refusal::new("there is no command"));
+            return Err(Refusal::new("the line has no command"));
         }
         Ok(Line { commands: self.commands })
     }
 }
 
-/// Joins operators that touch each other, as the lexer sees them, and a descriptor with nothing: it is a word to the lexer.
-fn merge(places: &[Range<usize>], text: &str) -> Vec<Range<usize>> {
+/// Joins adjacent operators, as the lexer does. A file descriptor stays separate, because it is a word to the lexer.
+fn merge(ranges: &[Range<usize>], text: &str) -> Vec<Range<usize>> {
     let is_operator =
         |range: &Range<usize>| text[range.clone()].bytes().all(|byte| b"|&;<>".contains(&byte));
     let mut all: Vec<Range<usize>> = Vec::new();
-    for place in places.iter().filter(|place| !place.is_empty()) {
+    for next in ranges.iter().filter(|range| !range.is_empty()) {
         match all.last_mut() {
-            Some(last) if last.end == place.start && is_operator(last) == is_operator(place) => {
-                last.end = place.end;
+            Some(last) if last.end == next.start && is_operator(last) == is_operator(next) => {
+                last.end = next.end;
             }
-            _ => all.push(place.clone()),
+            _ => all.push(next.clone()),
         }
     }
     all

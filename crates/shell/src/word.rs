@@ -1,4 +1,4 @@
-//! A word: what it becomes, as far as that is known.
+//! A word, and what it expands to as far as that is known.
 
 use tree_sitter::Node;
 
@@ -8,31 +8,31 @@ use crate::braces::expand;
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// Its text with quotes and escapes resolved; what expands stands as it was written.
+    /// Its text, with quotes and escapes resolved; expansions stay as written.
     pub text: String,
-    /// How much of that is for sure.
+    /// How much of the text is certain.
     pub certainty: Certainty,
 }
 
-/// How much is known about what a word becomes.
+/// How much is known about what a word expands to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// Exactly its text, as one word.
     Exact,
-    /// One or more words, each of which begins as its text does up to the first thing that expands.
-    Begins,
+    /// One or more words that start with the text before the first expansion.
+    Prefix,
     /// Any number of words.
     Unknown,
 }
 
-/// What begins a pattern of file names.
+/// Characters that start a file name pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
 
-/// Reads a word out of the tree, where braces may make several of it.
+/// Reads a word from the tree; brace expansion may produce several.
 pub(crate) fn words(node: Node<'_>, source: &str) -> Result<Vec<Word>, Refusal> {
     let new = || Word { text: String::new(), certainty: Certainty::Exact };
     match expand(&source[node.byte_range()])? {
-        // What stands beside braces is plain text, or it was refused. A word that braces leave empty is none to bash.
+        // Text next to braces is plain, or it was refused. bash drops words that expand to nothing.
         Some(all) => all
             .iter()
             .filter(|raw| !raw.is_empty())
@@ -49,11 +49,11 @@ pub(crate) fn words(node: Node<'_>, source: &str) -> Result<Vec<Word>, Refusal> 
     }
 }
 
-/// Reads a word out of the tree, where there has to be one.
+/// Reads exactly one word from the tree.
 pub(crate) fn word(node: Node<'_>, source: &str) -> Result<Word, Refusal> {
     match <[Word; 1]>::try_from(words(node, source)?) {
         Ok([word]) => Ok(word),
-        Err(_) => Err(Refusal::new("braces make several words where one is expected")),
+        Err(_) => Err(Refusal::new("brace expansion produces several words where one is expected")),
     }
 }
 
@@ -69,13 +69,13 @@ fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
         }
         "raw_string" => {
             let inner = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-            word.text.push_str(inner.ok_or_else(|| Refusal::new("a quote is not closed"))?);
+            word.text.push_str(inner.ok_or_else(|| Refusal::new("unclosed quote"))?);
             Ok(())
         }
         "string" => quoted(node, source, word),
         "ansi_c_string" => ansi(text, word),
-        "simple_expansion" | "expansion" if is_made_by_line(text) => {
-            Err(Refusal::new(format!("`{text}` is what the line itself makes of it")))
+        "simple_expansion" | "expansion" if is_set_by_line(text) => {
+            Err(Refusal::new(format!("the value of `{text}` depends on the line itself")))
         }
         "simple_expansion" => {
             word.certainty = Certainty::Unknown;
@@ -88,26 +88,26 @@ fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
             Ok(())
         }
         "word" | "number" => plain(text, word),
-        // Parts of patterns that the grammar keeps apart.
+        // Parts of patterns that the grammar parses separately.
         "[" | "]" | "{" | "}" | "*" | "?" | "," => plain(text, word),
-        kind => Err(Refusal::new(format!("`{text}` ({kind}) is more than a plain word"))),
+        kind => Err(Refusal::new(format!("`{text}` ({kind}) is not a plain word"))),
     }
 }
 
-/// Reads `$'…'`: the escapes that people write, and no others.
+/// Reads `$'…'`; only common escapes are supported.
 fn ansi(text: &str, word: &mut Word) -> Result<(), Refusal> {
     let inner = text.strip_prefix("$'").and_then(|text| text.strip_suffix('\''));
-    let inner = inner.ok_or_else(|| Refusal::new("a quote is not closed"))?;
+    let inner = inner.ok_or_else(|| Refusal::new("unclosed quote"))?;
     let mut characters = inner.chars();
     while let Some(character) = characters.next() {
         match character {
-            '\'' => return Err(Refusal::new("a quote stands in `$'…'`")),
+            '\'' => return Err(Refusal::new("unexpected quote in `$'…'`")),
             '\\' => match characters.next() {
                 Some('n') => word.text.push('\n'),
                 Some('t') => word.text.push('\t'),
                 Some(same @ ('\\' | '"')) => word.text.push(same),
                 _ => {
-                    return Err(Refusal::new(format!("`{text}` holds an escape that is not read")));
+                    return Err(Refusal::new(format!("`{text}` contains an unsupported escape")));
                 }
             },
             _ => word.text.push(character),
@@ -116,14 +116,14 @@ fn ansi(text: &str, word: &mut Word) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Variables that bash sets to what stands in the line: they would bring words that were not checked.
-fn is_made_by_line(expansion: &str) -> bool {
+/// Returns true for variables that bash sets from the line itself: they could contain words that were not checked.
+fn is_set_by_line(expansion: &str) -> bool {
     let name = expansion.trim_start_matches(['$', '{']).trim_end_matches('}');
     matches!(name, "_" | "DIRSTACK" | "OLDPWD" | "OPTARG" | "REPLY" | "MAPFILE")
         || name.starts_with("BASH")
 }
 
-/// `${NAME}` and nothing else: other forms can set variables and run commands.
+/// Returns true only for `${NAME}`: other forms can set variables and run commands.
 fn is_plain_expansion(text: &str) -> bool {
     let name = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
     name.is_some_and(|name| {
@@ -131,31 +131,31 @@ fn is_plain_expansion(text: &str) -> bool {
     })
 }
 
-/// Reads text without quotes: backslashes, patterns, braces and the home.
+/// Reads unquoted text: backslashes, patterns, braces and `~`.
 fn plain(text: &str, word: &mut Word) -> Result<(), Refusal> {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         match character {
             '\\' => {
                 let next = characters.next();
-                word.text.push(next.ok_or_else(|| Refusal::new("the line ends in a backslash"))?);
+                word.text.push(next.ok_or_else(|| Refusal::new("the line ends with a backslash"))?);
             }
             '~' if word.text.is_empty() => {
-                word.certainty = word.certainty.max(Certainty::Begins);
+                word.certainty = word.certainty.max(Certainty::Prefix);
                 word.text.push(character);
             }
             _ if PATTERN.contains(&character) => {
                 // A pattern at the start could become an option.
-                let least =
-                    if word.text.is_empty() { Certainty::Unknown } else { Certainty::Begins };
-                word.certainty = word.certainty.max(least);
+                let certainty =
+                    if word.text.is_empty() { Certainty::Unknown } else { Certainty::Prefix };
+                word.certainty = word.certainty.max(certainty);
                 word.text.push(character);
             }
-            // Inside a word it is nothing but itself; at its start it makes a comment.
+            // Inside a word it is literal; at the start it begins a comment.
             '#' if !word.text.is_empty() => word.text.push(character),
             '$' | '`' | '"' | '\'' | '<' | '>' | '|' | '&' | ';' | '(' | ')' | '#' => {
                 return Err(Refusal::new(format!(
-                    "`{character}` stands where it may mean something"
+                    "unquoted `{character}` may have a special meaning"
                 )));
             }
             _ => word.text.push(character),
@@ -164,13 +164,13 @@ fn plain(text: &str, word: &mut Word) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads text in double quotes. What expands in there is one word, and may be anything.
+/// Reads text in double quotes. An expansion inside stays one word, and can be anything.
 fn quoted(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
     let range = node.byte_range();
     let text = &source[range.clone()];
     let is_closed = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
     if !is_closed {
-        return Err(Refusal::new("a quote is not closed"));
+        return Err(Refusal::new("unclosed quote"));
     }
     let (end, mut at) = (range.end - 1, range.start + 1);
     let mut cursor = node.walk();
@@ -179,17 +179,17 @@ fn quoted(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> 
     for expansion in expansions {
         let inner = &source[expansion.byte_range()];
         let is_plain = match expansion.kind() {
-            _ if is_made_by_line(inner) => false,
+            _ if is_set_by_line(inner) => false,
             "simple_expansion" => true,
             "expansion" => is_plain_expansion(inner),
             _ => false,
         };
         if !is_plain {
-            return Err(Refusal::new(format!("`{inner}` is more than a plain word")));
+            return Err(Refusal::new(format!("`{inner}` is not a plain word")));
         }
         literal(&source[at..expansion.start_byte()], word)?;
-        let least = if word.text.is_empty() { Certainty::Unknown } else { Certainty::Begins };
-        word.certainty = word.certainty.max(least);
+        let certainty = if word.text.is_empty() { Certainty::Unknown } else { Certainty::Prefix };
+        word.certainty = word.certainty.max(certainty);
         word.text.push_str(inner);
         at = expansion.end_byte();
     }
@@ -205,7 +205,7 @@ fn literal(text: &str, word: &mut Word) -> Result<(), Refusal> {
                 _ => word.text.push('\\'),
             },
             '$' | '`' | '"' => {
-                return Err(Refusal::new(format!("`{character}` stands in quotes unread")));
+                return Err(Refusal::new(format!("unexpected `{character}` in double quotes")));
             }
             _ => word.text.push(character),
         }

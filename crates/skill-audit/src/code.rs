@@ -95,14 +95,14 @@ pub(crate) fn steps_of(text: &str, kind: crate::artifact::FileKind) -> Option<Ve
     }
 }
 
-/// The parser's budget for a text: a fixed number of steps, and one more per `BYTES_A_STEP` bytes.
+/// The parser's budget for a text: a fixed number of steps, and one more per `BYTES_PER_STEP` bytes.
 const STEPS: usize = 200;
-const BYTES_A_STEP: usize = 24;
+const BYTES_PER_STEP: usize = 24;
 
 fn parse(text: &str, language: &Language) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(language).ok()?;
-    shell::parse_within(&mut parser, text, STEPS + text.len() / BYTES_A_STEP)
+    shell::parse_within(&mut parser, text, STEPS + text.len() / BYTES_PER_STEP)
 }
 
 fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {

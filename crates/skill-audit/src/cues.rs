@@ -34,7 +34,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Run,
-        "start |运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|taint out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
+        "start |运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|carry out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
     ),
     (
         Cue::Terminal,

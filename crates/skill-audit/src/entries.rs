@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Matches the first line of an entry, or a delimiter. Continuation lines of quoted values need no indentation.
-static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
+static ENTRY_START: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)^(?:[A-Za-z_][A-Za-z0-9_.-]*[ \t]*:(?:[ \t\r]|$)|---|\.\.\.)")
         .expect("the pattern is valid")
 });
@@ -15,11 +15,12 @@ static TOOL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\bBash\b").expect("the pattern is valid"));
 
 /// Keys that list agent tools.
-const TOOLS: [&str; 4] = ["allowed-tools", "disallowed-tools", "allowed_tools", "tools"];
+const TOOL_KEYS: [&str; 4] = ["allowed-tools", "disallowed-tools", "allowed_tools", "tools"];
 
 /// Returns every entry with its offset, without trailing whitespace. Delimiters are dropped.
 pub(crate) fn entries(frontmatter: &str) -> Vec<(usize, String)> {
-    let mut starts: Vec<usize> = BEGINS.find_iter(frontmatter).map(|found| found.start()).collect();
+    let mut starts: Vec<usize> =
+        ENTRY_START.find_iter(frontmatter).map(|found| found.start()).collect();
     // Text before the first entry is analyzed, too.
     if starts.first() != Some(&0) {
         starts.insert(0, 0);
@@ -36,7 +37,7 @@ pub(crate) fn entries(frontmatter: &str) -> Vec<(usize, String)> {
 /// Blanks out `Bash` in a list of agent tools, where it is not a program.
 fn without_tools(entry: &str) -> String {
     let key = entry.split(':').next().unwrap_or_default().trim();
-    if TOOLS.contains(&key) {
+    if TOOL_KEYS.contains(&key) {
         TOOL.replace_all(entry, "    ").into_owned()
     } else {
         entry.to_owned()

@@ -132,7 +132,7 @@ pub(crate) fn generic_code(text: &str, collector: &mut OpCollector) {
         );
         if let Some(plain) = plain {
             collector.inside(&whole.range(), &[Encoding::Base64], |collector| {
-                generic_code(&plain, collector)
+                generic_code(&plain, collector);
             });
         }
     }

@@ -129,8 +129,7 @@ pub(crate) fn inspect(file: File<'_>) -> InspectedFile<'_> {
         return inspected;
     }
     if !is_text(file.bytes) && !file.bytes.is_empty() {
-        inspected.incomplete =
-            Some("its extension says text, but its content is binary".to_owned());
+        inspected.incomplete = Some("it has a text file extension, but binary content".to_owned());
         return inspected;
     }
     let text = String::from_utf8_lossy(file.bytes);
@@ -186,7 +185,7 @@ pub(crate) fn trace(all: &mut [InspectedFile<'_>]) {
     if is_shared && several > MAX_LINKED_SCRIPTS {
         let first = all.iter_mut().find(|one| is_run(one));
         first.into_iter().for_each(|one| {
-            one.mark_incomplete("the skill has too many scripts to trace together")
+            one.mark_incomplete("the skill has too many scripts to trace together");
         });
     } else if is_shared && several > 1 {
         let (files, variables) = (Arc::new(files), Arc::new(variables));

@@ -19,8 +19,8 @@ const DYNAMIC_COMMAND: &str = "dynamic command";
 const DYNAMIC_CODE: &str = "code built at run time";
 const REMOTE_SHELL: &str = "remote shell";
 
-/// The items above as reports stored under rulesets before 4 spell them. Without the translation, an update would seem to
-/// gain them.
+/// How rule sets before version 4 spelled these items in stored reports. Without the translation, an update would seem
+/// to gain them.
 const FORMER_ITEMS: [(&str, &str); 4] = [
     ("a host that is not written out", DYNAMIC_HOST),
     ("a program that is not written out", DYNAMIC_COMMAND),
@@ -206,7 +206,7 @@ fn shown_path(path: &str) -> Option<String> {
 
 /// Returns true for shell builtins and common text and file utilities.
 fn is_builtin(program: &str) -> bool {
-    const USUAL: [&str; 64] = [
+    const COMMON: [&str; 64] = [
         "echo", "printf", "cd", "export", "set", "unset", "read", "test", "[", "[[", "true",
         "false", "exit", "return", "local", "declare", "source", ".", "shift", "trap", "wait",
         "eval", "exec", "alias", "cat", "ls", "mkdir", "rm", "cp", "mv", "touch", "grep", "sed",
@@ -215,5 +215,5 @@ fn is_builtin(program: &str) -> bool {
         "printenv", "seq", "diff", "kill", "ps", "type", "let", "break", "continue", "pushd",
         "popd",
     ];
-    USUAL.contains(&program)
+    COMMON.contains(&program)
 }

@@ -14,8 +14,8 @@ use crate::shell_code::{Invocation, Shell};
 use crate::value::{Taint, Value};
 use dangers::{dangers, keychain, persistence};
 use interpret::interpret;
-use network::{connect, copy_away, look_up, transfer};
-use texts::{coded, environment, filter, print, reversed, translated};
+use network::{connect, copy_to_remote, look_up, transfer};
+use texts::{encode_or_decode, environment, filter, print, reversed, translated};
 
 /// Returns a program's name without its folder, in lower case.
 pub(crate) fn base(text: &str) -> String {
@@ -91,7 +91,7 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCo
         "rev" => reversed(&call.stdin),
         "tr" => translated(call),
         "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "gunzip" | "zcat" | "gzip"
-        | "certutil" | "uudecode" => coded(shell, call, collector),
+        | "certutil" | "uudecode" => encode_or_decode(shell, call, collector),
         "env" | "printenv" | "set" | "export" | "declare" => environment(call, collector),
         "hostname" | "whoami" | "uname" | "id" | "ifconfig" | "sw_vers" => {
             Value::unknown().with(Taint::Machine)
@@ -105,7 +105,7 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCo
         "nc" | "ncat" | "netcat" | "socat" | "telnet" => connect(call, collector),
         "dig" | "nslookup" | "host" | "ping" | "drill" => look_up(call, collector),
         "scp" | "rsync" | "sftp" | "rclone" | "aws" | "gsutil" | "s3cmd" => {
-            copy_away(shell, call, collector)
+            copy_to_remote(shell, call, collector)
         }
         "tee" | "sponge" => {
             for arg in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {

@@ -62,7 +62,7 @@ impl SkillTopic {
         }
         let domain = remote.domain();
         let (label, end) = domain.split_once('.').unwrap_or((&domain, ""));
-        !CHEAP.contains(&end) && self.mentions(label)
+        !CHEAP_TLDS.contains(&end) && self.mentions(label)
     }
 
     /// Returns true if the skill mentions a name, with or without a common prefix or suffix.
@@ -70,11 +70,11 @@ impl SkillTopic {
         let plain: String =
             label.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
         let mut names = vec![plain.as_str()];
-        names.extend(BEFORE.iter().filter_map(|word| plain.strip_prefix(word)));
-        names.extend(AFTER.iter().filter_map(|word| plain.strip_suffix(word)));
+        names.extend(NAME_PREFIXES.iter().filter_map(|word| plain.strip_prefix(word)));
+        names.extend(NAME_SUFFIXES.iter().filter_map(|word| plain.strip_suffix(word)));
         let is_word = |name: &str| {
             name.len() >= 4
-                && !COMMON.contains(&name)
+                && !GENERIC_WORDS.contains(&name)
                 && self.words.binary_search_by(|word| word.as_str().cmp(name)).is_ok()
         };
         names.into_iter().any(is_word) || self.joined.contains(&plain) && plain.len() >= 6
@@ -82,21 +82,21 @@ impl SkillTopic {
 }
 
 /// Cheap top-level domains that established products do not use.
-const CHEAP: [&str; 24] = [
+const CHEAP_TLDS: [&str; 24] = [
     "xyz", "top", "icu", "click", "su", "tk", "ml", "ga", "cf", "gq", "pw", "buzz", "rest", "cam",
     "sbs", "cfd", "bond", "monster", "quest", "lol", "zip", "mov", "live", "fun",
 ];
-const BEFORE: [&str; 6] = ["get", "use", "try", "my", "go", "the"];
-const AFTER: [&str; 9] = ["cli", "app", "hq", "dev", "ai", "api", "inc", "labs", "io"];
+const NAME_PREFIXES: [&str; 6] = ["get", "use", "try", "my", "go", "the"];
+const NAME_SUFFIXES: [&str; 9] = ["cli", "app", "hq", "dev", "ai", "api", "inc", "labs", "io"];
 /// Generic words that do not identify an owner.
-const COMMON: [&str; 24] = [
+const GENERIC_WORDS: [&str; 24] = [
     "tool", "tools", "agent", "agents", "skill", "skills", "with", "from", "using", "when", "user",
     "data", "file", "files", "code", "core", "that", "this", "your", "help", "plan", "note",
     "notes", "search",
 ];
 
 /// Prefixes of token variables and the hosts of their services.
-const OWNERS: [(&str, &[&str]); 18] = [
+const TOKEN_OWNERS: [(&str, &[&str]); 18] = [
     ("GITHUB", &["github.com", "githubusercontent.com"]),
     ("GH", &["github.com", "githubusercontent.com"]),
     ("AWS", &["amazonaws.com", "amazon.com", "aws.amazon.com"]),
@@ -123,13 +123,13 @@ pub(crate) fn is_token_for(variable: &str, remote: &Remote) -> bool {
     let domain = remote.domain();
     let label = domain.split('.').next().unwrap_or(&domain).replace('-', "");
     // A name that merely starts with the service's name belongs to someone else.
-    let trimmed = AFTER.iter().find_map(|word| label.strip_suffix(word)).unwrap_or(&label);
+    let trimmed = NAME_SUFFIXES.iter().find_map(|word| label.strip_suffix(word)).unwrap_or(&label);
     let is_label = |name: &str| name.len() >= 3 && (name == label || name == trimmed);
     let whole = parts.concat();
     let is_named = (parts.iter().any(|part| is_label(part))
         || whole.starts_with(&label) && label.len() >= 4)
-        && !CHEAP.contains(&domain.split_once('.').map_or("", |(_, end)| end));
-    let is_owner = OWNERS.iter().any(|(owner, hosts)| {
+        && !CHEAP_TLDS.contains(&domain.split_once('.').map_or("", |(_, end)| end));
+    let is_owner = TOKEN_OWNERS.iter().any(|(owner, hosts)| {
         variable.to_uppercase().split('_').any(|part| part == *owner)
             && hosts.iter().any(|host| {
                 remote

@@ -29,10 +29,10 @@ impl Taint {
         match self {
             Self::File(class, path) => format!("{} from `{path}`", class.as_str()),
             Self::Variable(name) => format!("`${name}`"),
-            Self::Environment => "the whole environment".to_owned(),
+            Self::Environment => "all environment variables".to_owned(),
             Self::Fetched(remote) => format!("the response from {}", remote.host),
             Self::Decoded(encoding) => format!("decoded text ({})", encoding.as_str()),
-            Self::Machine => "the machine's name or user".to_owned(),
+            Self::Machine => "the host name or user name".to_owned(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A place on this machine.
+//! Absolute paths.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use camino::{Utf8Path, Utf8PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AbsPath(Utf8PathBuf);
 
-/// Why a path is not an [`AbsPath`].
+/// The reason why a path is not an [`AbsPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AbsPathError {
-    /// It is relative.
+    /// The path is relative.
     #[error("the path `{0}` is not absolute")]
     Relative(String),
-    /// It is not UTF-8; shown with replacement characters.
+    /// The path is not UTF-8; contains replacement characters.
     #[error("the path `{0}` is not valid UTF-8")]
     NotUtf8(String),
 }
 
 impl AbsPath {
-    /// Checks `path`.
+    /// Returns `path` if it is absolute and valid UTF-8.
     pub fn new(path: impl Into<PathBuf>) -> Result<Self, AbsPathError> {
         let path = Utf8PathBuf::from_path_buf(path.into())
             .map_err(|path| AbsPathError::NotUtf8(path.to_string_lossy().into_owned()))?;
@@ -32,17 +32,17 @@ impl AbsPath {
         }
     }
 
-    /// Returns `path` as seen from here; an absolute one stays as it is.
+    /// Returns `path` resolved against this one; an absolute `path` is returned unchanged.
     pub fn join(&self, path: impl AsRef<Utf8Path>) -> Self {
         Self(self.0.join(path))
     }
 
-    /// Returns the last part, unless that is `..` or there is none.
+    /// Returns the last component, unless it is `..` or there is none.
     pub fn file_name(&self) -> Option<&str> {
         self.0.file_name()
     }
 
-    /// Returns the folder that holds it.
+    /// Returns the parent folder.
     pub fn parent(&self) -> Option<Self> {
         self.0.parent().map(|parent| Self(parent.to_owned()))
     }
@@ -52,7 +52,7 @@ impl AbsPath {
         self.0.as_str()
     }
 
-    /// Returns the path for calls of the standard library.
+    /// Returns the path for functions of the standard library.
     pub fn as_path(&self) -> &Path {
         self.0.as_std_path()
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_absolute_text_is_taken() {
+    fn relative_and_non_utf8_paths_are_rejected() {
         assert!(AbsPath::new("/a/b").is_ok());
         assert!(matches!(AbsPath::new("a"), Err(AbsPathError::Relative(_))));
         let bad: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(b"/a\xff".to_vec());
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn joining_takes_an_absolute_path_as_it_is() {
+    fn joining_an_absolute_path_returns_it_unchanged() {
         let base = AbsPath::new("/a").unwrap();
         assert_eq!(base.join("b/../c").as_str(), "/a/b/../c");
         assert_eq!(base.join("/x").as_str(), "/x");

@@ -1,4 +1,4 @@
-//! Replacement in one step: who reads meanwhile sees the old or the new, never nothing.
+//! Atomic replacement: a concurrent reader sees the old version or the new one, and never finds it missing.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -10,53 +10,53 @@ use skill::{RelPath, SKILL_FILE};
 use crate::staged::Staged;
 use crate::{AbsPath, Entry, FsError, Kind, Root, WalkLimits, sys, walk};
 
-/// What writing a file did.
+/// The result of writing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// It had these bytes already; nothing was written.
+    /// The file already had these bytes; nothing was written.
     Unchanged,
-    /// There was none before.
+    /// The file did not exist before.
     Created,
-    /// It had other bytes before.
+    /// The file had other bytes before.
     Replaced,
 }
 
-/// What replacing a folder did.
+/// The result of replacing a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {
-    /// There was none before; the staged folder was moved.
+    /// The target did not exist before; the staged folder was moved.
     Created,
-    /// The two folders changed places: the staged path now holds the old one.
+    /// The two folders were exchanged: the old one is now at the staged path.
     Exchanged,
     /// The file system cannot exchange folders, so the files were moved one by one, SKILL.md last.
-    /// What is left at the staged path is empty folders.
+    /// Only empty folders are left at the staged path.
     FileByFile,
 }
 
-/// How a folder is replaced.
+/// How to replace a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// In one step.
+pub enum ReplaceMethod {
+    /// Atomically as a whole.
     Exchange,
-    /// Each file in one step, for file systems that cannot do better.
+    /// Atomically file by file, for file systems that cannot exchange folders.
     FileByFile,
 }
 
-/// Writes `bytes` to `path` through a file beside it, unless they are there already.
+/// Writes `bytes` to a temporary file next to `path` and renames it, unless `path` already has these bytes.
 ///
-/// A file that is replaced keeps its permissions. A link or anything else but a file is refused.
+/// A file that is replaced keeps its permissions. Fails if `path` is a symlink or anything else but a regular file.
 pub fn write_file(path: &AbsPath, bytes: &[u8]) -> Result<Written, FsError> {
     write_parts(path, &[bytes])
 }
 
-/// As [`write_file`], of bytes that are in several places.
+/// Like [`write_file`], for bytes in several slices.
 pub fn write_parts(path: &AbsPath, parts: &[&[u8]]) -> Result<Written, FsError> {
     let failed = |source| FsError::io(path.as_str(), source);
     let old = match fs::symlink_metadata(path.as_path()) {
         Ok(metadata) if metadata.is_file() => Some(metadata),
         Ok(metadata) => {
             let kind =
-                if metadata.is_dir() { "a folder" } else { "a link, FIFO, socket or device" };
+                if metadata.is_dir() { "a folder" } else { "a symlink, FIFO, socket or device" };
             return Err(FsError::NotRegular { path: path.to_string(), kind });
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -66,14 +66,14 @@ pub fn write_parts(path: &AbsPath, parts: &[&[u8]]) -> Result<Written, FsError> 
     if old.as_ref().is_some_and(|old| old.len() == length) {
         let found = fs::read(path.as_path()).map_err(failed)?;
         let mut rest = found.as_slice();
-        let mut is_next = |part: &&[u8]| match rest.strip_prefix(*part) {
+        let mut starts_rest = |part: &&[u8]| match rest.strip_prefix(*part) {
             Some(after) => {
                 rest = after;
                 true
             }
             None => false,
         };
-        if parts.iter().all(&mut is_next) {
+        if parts.iter().all(&mut starts_rest) {
             return Ok(Written::Unchanged);
         }
     }
@@ -88,15 +88,15 @@ pub fn write_parts(path: &AbsPath, parts: &[&[u8]]) -> Result<Written, FsError> 
     Ok(if old.is_some() { Written::Replaced } else { Written::Created })
 }
 
-/// Puts the folder `staged` where `target` is. Both must be on one file system.
+/// Replaces the folder `target` with the folder `staged`. Both must be on the same file system.
 ///
-/// A concurrent reader of `target` finds every file it looks for, old or new. Whatever is at `staged`
-/// afterwards is not needed any more; the caller deletes it when it is done.
+/// A concurrent reader of `target` finds every file it looks for, old or new. Whatever is left at `staged`
+/// afterwards is no longer needed; the caller must delete it.
 pub fn replace_folder(staged: &AbsPath, target: &AbsPath) -> Result<Replaced, FsError> {
-    replace_folder_by(Method::Exchange, staged, target)
+    replace_folder_by(ReplaceMethod::Exchange, staged, target)
 }
 
-/// Exchanges two entries of one file system in one step, whatever kinds they are; false where the file system cannot.
+/// Atomically exchanges two entries of any type on the same file system. Returns false if the file system cannot.
 pub fn exchange(one: &AbsPath, other: &AbsPath) -> Result<bool, FsError> {
     match sys::exchange(one.as_path(), other.as_path()) {
         Ok(()) => Ok(true),
@@ -105,9 +105,9 @@ pub fn exchange(one: &AbsPath, other: &AbsPath) -> Result<bool, FsError> {
     }
 }
 
-/// As [`replace_folder`], by a method of the caller's choice.
+/// Like [`replace_folder`], with an explicit method.
 pub fn replace_folder_by(
-    method: Method,
+    method: ReplaceMethod,
     staged: &AbsPath,
     target: &AbsPath,
 ) -> Result<Replaced, FsError> {
@@ -116,7 +116,7 @@ pub fn replace_folder_by(
         return Err(FsError::NotFound { path: staged.to_string() });
     }
     if !is_folder(target)? {
-        // Refuses to replace anything that is no folder; an empty place is the only one to move into.
+        // Never replaces anything but a folder: `rename_new` fails if something exists at `target`.
         return match sys::rename_new(staged.as_path(), target.as_path()) {
             Ok(()) => Ok(Replaced::Created),
             Err(error) if cannot_exchange(&error) && !exists(target)? => {
@@ -127,11 +127,11 @@ pub fn replace_folder_by(
             Err(error) => Err(failed(error)),
         };
     }
-    // Found out before anything is touched: half of a move across file systems cannot be taken back.
+    // Checked before anything changes, because half of a move across file systems cannot be undone.
     if !sys::is_same_device(staged.as_path(), target.as_path()).map_err(failed)? {
         return Err(failed(io::ErrorKind::CrossesDevices.into()));
     }
-    if method == Method::FileByFile {
+    if method == ReplaceMethod::FileByFile {
         return file_by_file(staged, target);
     }
     match sys::exchange(staged.as_path(), target.as_path()) {
@@ -141,8 +141,8 @@ pub fn replace_folder_by(
     }
 }
 
-/// Returns true for the answers of file systems that cannot exchange: a container's lower layer says
-/// `EXDEV`, others that they do not know the flag.
+/// Returns true for the errors of file systems that cannot exchange: the lower layer of a container's overlayfs
+/// returns `EXDEV`, others reject the flag.
 fn cannot_exchange(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -157,35 +157,35 @@ fn file_by_file(staged: &AbsPath, target: &AbsPath) -> Result<Replaced, FsError>
         entries
             .binary_search_by(|entry| entry.path.cmp(path))
             .ok()
-            .map(|at| entries[at].kind == Kind::Folder)
+            .map(|index| entries[index].kind == Kind::Folder)
     };
-    let place = |path: &RelPath| target.join(path.as_str());
+    let in_target = |path: &RelPath| target.join(path.as_str());
     for folder in new.iter().filter(|entry| entry.kind == Kind::Folder) {
         if kind_of(&old, &folder.path) == Some(false) {
-            remove_file(&place(&folder.path))?;
+            remove_file(&in_target(&folder.path))?;
         }
-        let at = place(&folder.path);
-        fs::create_dir_all(at.as_path()).map_err(|source| FsError::io(at.as_str(), source))?;
+        let path = in_target(&folder.path);
+        fs::create_dir_all(path.as_path()).map_err(|source| FsError::io(path.as_str(), source))?;
     }
     let (last, files): (Vec<&Entry>, Vec<&Entry>) = new
         .iter()
         .filter(|entry| entry.kind != Kind::Folder)
         .partition(|entry| entry.path.as_str() == SKILL_FILE);
     for file in files.into_iter().chain(last) {
-        let at = place(&file.path);
+        let to = in_target(&file.path);
         if kind_of(&old, &file.path) == Some(true) {
-            remove_tree(&at)?;
+            remove_tree(&to)?;
         }
         let from = staged.join(file.path.as_str());
-        fs::rename(from.as_path(), at.as_path())
-            .map_err(|source| FsError::io(at.as_str(), source))?;
+        fs::rename(from.as_path(), to.as_path())
+            .map_err(|source| FsError::io(to.as_str(), source))?;
     }
-    // Deepest first, so that a folder is empty when its turn comes.
-    for gone in old.iter().rev().filter(|entry| kind_of(&new, &entry.path).is_none()) {
-        let at = place(&gone.path);
-        match gone.kind {
-            Kind::Folder => remove_tree(&at)?,
-            Kind::File { .. } | Kind::Link(_) | Kind::Other(_) => remove_file(&at)?,
+    // Deepest first, so that the contents of a folder are removed before the folder.
+    for removed in old.iter().rev().filter(|entry| kind_of(&new, &entry.path).is_none()) {
+        let path = in_target(&removed.path);
+        match removed.kind {
+            Kind::Folder => remove_tree(&path)?,
+            Kind::File { .. } | Kind::Link(_) | Kind::Other(_) => remove_file(&path)?,
         }
     }
     Ok(Replaced::FileByFile)
@@ -213,7 +213,7 @@ fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
 
 fn ignore_missing(result: io::Result<()>, path: &AbsPath) -> Result<(), FsError> {
     match result.map_err(|source| FsError::io(path.as_str(), source)) {
-        // Its folder went before it, or became a file.
+        // The folder around it was removed first or replaced by a file.
         Ok(()) | Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => Ok(()),
         Err(error) => Err(error),
     }

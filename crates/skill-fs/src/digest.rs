@@ -1,4 +1,5 @@
-//! The two digests of a folder, streamed: memory does not grow with the files, and each file is read once.
+//! The two digests of a folder, computed while streaming: memory use does not grow with the files, and each file is
+//! read once.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,12 +12,12 @@ use crate::{Entry, FsError, Kind, Root, WalkLimits};
 
 const CHUNK: usize = 64 << 10;
 
-/// Both digests of one skill.
+/// The digests of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digests {
-    /// `content_sha256`: paths and bytes of every file. A link to a file inside counts as that file.
+    /// `content_sha256`: paths and bytes of every file. A symlink to a file in the folder counts as that file.
     pub content: Digest,
-    /// What trust binds to: path, mode, kind, link target and bytes of every file and link.
+    /// The digest that trust is bound to: path, mode, kind, link target and bytes of every file and symlink.
     pub bundle: Digest,
 }
 
@@ -27,7 +28,7 @@ pub fn content_digest(root: &Root) -> Result<Digest, FsError> {
         match kind {
             Type::Folder => {}
             _ if path.as_str() == MARKER_FILE => {}
-            Type::File => hashing.bytes_of(&path)?,
+            Type::File => hashing.content_of(&path)?,
             Type::Link => hashing.link(&path, "")?,
             Type::Other(kind) => return Err(not_regular(root, &path, kind)),
         }
@@ -35,17 +36,17 @@ pub fn content_digest(root: &Root) -> Result<Digest, FsError> {
     Ok(hashing.content.finish())
 }
 
-/// Returns both digests of a folder whose entries are `entries`, as [`crate::walk`] returns them.
+/// Returns both digests of a folder; `entries` are its entries as returned by [`crate::walk`].
 ///
-/// A link that leads out, and anything that is neither file, folder nor link, is an error.
+/// Fails on a symlink that leads out of the folder, and on anything but files, folders and symlinks.
 pub fn digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsError> {
-    both(root, entries, |error, _| Err(error))
+    hash_entries(root, entries, |error, _| Err(error))
 }
 
-/// As [`digests`], but a link that leads out counts by where it points, and a FIFO, socket or device by what it is.
-/// This tells versions of any folder apart; trust binds to [`digests`] alone.
+/// Like [`digests`], but hashes the target of a symlink that leads out, and the kind of a FIFO, socket or device.
+/// Use it to distinguish versions of any folder; trust is bound only to [`digests`].
 pub fn version_digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsError> {
-    both(root, entries, |error, hashing| match error {
+    hash_entries(root, entries, |error, hashing| match error {
         FsError::Escapes { .. } | FsError::NotRegular { .. } => {
             hashing.content.bytes(b"not read");
             Ok(())
@@ -54,10 +55,10 @@ pub fn version_digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsErro
     })
 }
 
-fn both(
+fn hash_entries(
     root: &Root,
     entries: &[Entry],
-    unreadable: impl Fn(FsError, &mut Hashing<'_>) -> Result<(), FsError>,
+    on_unreadable: impl Fn(FsError, &mut Hashing<'_>) -> Result<(), FsError>,
 ) -> Result<Digests, FsError> {
     let mut hashing = Hashing::new(root, Wanted::Both);
     for entry in entries.iter().filter(|entry| entry.path.as_str() != MARKER_FILE) {
@@ -68,14 +69,14 @@ fn both(
                 if let Err(error) = hashing.link(&entry.path, target) {
                     hashing.content.file(&entry.path);
                     hashing.content.bytes(target.as_bytes());
-                    unreadable(error, &mut hashing)?;
+                    on_unreadable(error, &mut hashing)?;
                 }
             }
             Kind::Other(kind) => {
                 hashing.content.file(&entry.path);
                 hashing.content.bytes(kind.as_bytes());
                 hashing.bundle.entry(&entry.path, &EntryKind::Link((*kind).to_owned()), 0);
-                unreadable(not_regular(root, &entry.path, kind), &mut hashing)?;
+                on_unreadable(not_regular(root, &entry.path, kind), &mut hashing)?;
             }
         }
     }
@@ -92,11 +93,11 @@ struct Hashing<'a> {
     content: ContentHasher,
     bundle: BundleHasher,
     chunk: Vec<u8>,
-    /// How many bytes were read through links.
+    /// The number of bytes read through symlinks.
     linked: u64,
 }
 
-/// Which digests are wanted.
+/// Which digests to compute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Both,
@@ -110,7 +111,7 @@ impl<'a> Hashing<'a> {
     }
 
     fn file(&mut self, path: &RelPath) -> Result<(), FsError> {
-        // Mode and length are those of the very file that is read.
+        // Mode and length come from the open file, so they belong to the bytes that are read.
         let (file, metadata) = self.root.plain_file(path)?;
         let kind =
             if sys::is_executable(&metadata) { EntryKind::Executable } else { EntryKind::File };
@@ -124,9 +125,9 @@ impl<'a> Hashing<'a> {
         Ok(())
     }
 
-    /// Takes a file for the content digest alone. Its length need not be known, so it is not asked for; what
-    /// became something else meanwhile has no bytes and shows as a change.
-    fn bytes_of(&mut self, path: &RelPath) -> Result<(), FsError> {
+    /// Adds a file to the content digest only. That needs no length, so the file is not examined first. If it is no
+    /// longer a regular file, no bytes can be read and the digest differs.
+    fn content_of(&mut self, path: &RelPath) -> Result<(), FsError> {
         let file = self.root.unchecked_file(path)?;
         self.content.file(path);
         self.feed(path, file, 0, Wanted::Content).map(|_| ())
@@ -139,21 +140,25 @@ impl<'a> Hashing<'a> {
                 self.content.file(path);
                 let limit = WalkLimits::SKILL.bytes;
                 let size = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
-                // A file counts as often as links lead to it.
+                // A file is counted once for each symlink to it.
                 self.linked = self.linked.saturating_add(size);
                 if self.linked > limit as u64 {
                     let path = self.root.path().to_string();
-                    return Err(FsError::Limit { path, what: "bytes behind links", limit });
+                    return Err(FsError::Limit {
+                        path,
+                        what: "bytes reached through symlinks",
+                        limit,
+                    });
                 }
                 self.feed(path, file, u64::MAX, Wanted::Content).map(|_| ())
             }
-            // A link to a folder, or to nothing, brings no bytes of its own.
+            // A symlink to a folder, or a dangling one, adds no bytes.
             Err(FsError::NotRegular { kind: "a folder", .. } | FsError::NotFound { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Reads a file to its end, which is not before `size`.
+    /// Hashes the whole file and returns how many bytes it has. The file is at least `size` bytes long.
     fn feed(
         &mut self,
         path: &RelPath,
@@ -172,7 +177,7 @@ impl<'a> Hashing<'a> {
                         self.bundle.bytes(bytes);
                     }
                     total += read as u64;
-                    // A read that ends short of the buffer, where the file may end, has seen its end.
+                    // A short read at or past the expected size means the end was reached, which saves a call.
                     if total >= size && read < self.chunk.len() {
                         return Ok(total);
                     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a stranger's files, by what a caller can say about it.
+//! Errors of reading untrusted files, one variant for each case that callers report differently.
 
 use std::io;
 
@@ -7,78 +7,78 @@ use crate::sys;
 /// A file or folder that cannot be used, always with its path.
 #[derive(Debug, thiserror::Error)]
 pub enum FsError {
-    /// Nothing there.
-    #[error("{path} does not exist")]
+    /// The path does not exist.
+    #[error("`{path}` does not exist")]
     NotFound {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// Something else stands where a folder was expected.
-    #[error("{path} is not a folder")]
+    /// Expected a folder, found something else.
+    #[error("`{path}` is not a folder")]
     NotAFolder {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// Something else stands where a regular file was expected.
-    #[error("{path} is {kind}, not a regular file")]
+    /// Expected a regular file, found something else.
+    #[error("`{path}` is {kind}, not a regular file")]
     NotRegular {
-        /// Which.
+        /// The path.
         path: String,
-        /// What it is.
+        /// What was found.
         kind: &'static str,
     },
-    /// A link leads out, or in a circle.
-    #[error("{path} is, or goes through, a link that leads out of the folder or in a circle")]
+    /// A symlink leads out of the folder or forms a loop.
+    #[error("`{path}` is or goes through a symlink that points outside the folder or forms a loop")]
     Escapes {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// Larger than the caller reads.
-    #[error("{path} has {size} bytes; at most {limit} are read")]
+    /// The file is larger than the caller's limit.
+    #[error("`{path}` is too large: {size} bytes (limit: {limit})")]
     TooLarge {
-        /// Which.
+        /// The path.
         path: String,
-        /// How large it is.
+        /// The size in bytes.
         size: u64,
-        /// How much is read.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// A name that no skill may use.
-    #[error("a file below {folder} has a name that is not allowed: {name:?}")]
+    /// The name is not allowed in a skill.
+    #[error("file name in `{folder}` is not allowed in a skill: {name:?}")]
     BadName {
-        /// The folder it is in.
+        /// The folder that contains the file.
         folder: String,
-        /// The name, shown with replacement characters.
+        /// The name, with replacement characters.
         name: String,
     },
-    /// More entries, or deeper ones, than the caller walks.
-    #[error("{path} holds more than {limit} {what}")]
+    /// The folder contains more entries or bytes, or is nested more deeply, than the caller's limit.
+    #[error("`{path}` contains more than {limit} {what}")]
     Limit {
         /// Where the walk stopped.
         path: String,
-        /// What there are too many of.
+        /// What there is too much of.
         what: &'static str,
-        /// How many are allowed.
+        /// The maximum number.
         limit: usize,
     },
-    /// It changed while it was read.
-    #[error("{path} changed while it was read")]
+    /// The file changed while it was being read.
+    #[error("`{path}` changed while it was being read")]
     Changed {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// Anything else.
-    #[error("cannot access {path}: {source}")]
+    /// Any other IO error.
+    #[error("cannot access `{path}`: {source}")]
     Io {
-        /// Which.
+        /// The path.
         path: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl FsError {
-    /// Returns the path that cannot be used.
+    /// Returns the path that caused the error.
     pub fn path(&self) -> &str {
         match self {
             Self::NotFound { path }
@@ -93,7 +93,7 @@ impl FsError {
         }
     }
 
-    /// Names the path of an IO error, and the class it belongs to.
+    /// Classifies an IO error at `path`.
     pub(crate) fn io(path: impl Into<String>, source: io::Error) -> Self {
         let path = path.into();
         match source.kind() {
@@ -103,15 +103,15 @@ impl FsError {
         }
     }
 
-    /// Names the path of an error that came without one, as those of a listing do.
-    pub(crate) fn named(self, at: &str) -> Self {
+    /// Adds the path to an error without one, as those of a listing are.
+    pub(crate) fn or_at(self, path_of_listing: &str) -> Self {
         match self {
-            Self::Io { path, source } if path.is_empty() => Self::io(at, source),
+            Self::Io { path, source } if path.is_empty() => Self::io(path_of_listing, source),
             other => other,
         }
     }
 
-    /// As [`Self::io`], for a file opened below a folder: links that were refused are told apart.
+    /// Like [`Self::io`], for a file opened below a folder: a symlink that was refused gets its own variant.
     pub(crate) fn confined(path: impl Into<String>, source: io::Error) -> Self {
         match Self::io(path, source) {
             Self::Io { path, source } if sys::is_refused_link(&source) => Self::Escapes { path },
@@ -123,7 +123,7 @@ impl FsError {
     }
 }
 
-/// For listings, whose errors get their path afterwards.
+/// For listings; [`FsError::or_at`] adds the path.
 impl From<io::Error> for FsError {
     fn from(source: io::Error) -> Self {
         Self::Io { path: String::new(), source }

@@ -1,4 +1,4 @@
-//! Every skill below a folder, visited on all cores, within limits.
+//! Finds every skill below a folder, on all cores and within limits.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,50 +9,50 @@ use skill::{RESOURCE_FOLDERS, SKILL_FILE};
 use crate::sys::{Type, each_entry};
 use crate::{FsError, Root, SkillFile};
 
-/// Folders that hold other people's code and never a skill of this tree (D4).
-const NEVER: [&str; 2] = [".git", "node_modules"];
+/// Folders that contain third-party code and never a skill of this tree (D4).
+const SKIPPED_FOLDERS: [&str; 2] = [".git", "node_modules"];
 
-/// Fewer folders than this are not worth handing out to other cores.
-const FEW: usize = 4;
+/// With fewer folders than this, using other cores costs more than it saves.
+const MIN_PARALLEL: usize = 4;
 
-/// What bounds a search (D5).
+/// The limits of a search (D5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindLimits {
-    /// How many folders deep.
+    /// The maximum depth of nested folders.
     pub depth: usize,
-    /// How many folders in all.
+    /// The maximum number of folders.
     pub folders: usize,
-    /// How many entries in all, files included.
+    /// The maximum number of entries, including files.
     pub entries: usize,
 }
 
 impl FindLimits {
-    /// What a search by hand may visit.
+    /// The limits of a search started by a user.
     pub const SEARCH: Self = Self { depth: 64, folders: 500_000, entries: 5_000_000 };
 }
 
-/// A folder with a SKILL.md, open.
+/// An open folder with a SKILL.md.
 #[derive(Debug)]
 pub struct SkillFolder {
     /// The folder.
     pub root: Root,
-    /// Which file it is.
+    /// The SKILL.md, under the name it has.
     pub file: SkillFile,
 }
 
-/// What a search found, in the order of paths.
+/// The results of a search, ordered by path.
 #[derive(Debug)]
 pub struct Found<T> {
     /// What `visit` returned for each skill.
     pub skills: Vec<T>,
-    /// Folders that could not be looked at, or stopped at a limit. Nothing is passed over in silence.
+    /// Folders that could not be read, or where the search stopped at a limit. Every failure is reported here.
     pub problems: Vec<FsError>,
 }
 
 /// Calls `visit` for every folder with a SKILL.md at or below `root`.
 ///
-/// A link to a folder with a SKILL.md counts as that skill, unless the folder itself is found as well;
-/// no other link is followed. The material folders of a skill are not searched: a SKILL.md in there is
+/// A symlink to a folder with a SKILL.md counts as that skill, unless the folder itself is found as well;
+/// no other symlink is followed. The resource folders of a skill are not searched: a SKILL.md in there is
 /// a template.
 pub fn find_skills<T: Send>(
     root: Root,
@@ -61,8 +61,8 @@ pub fn find_skills<T: Send>(
 ) -> Found<T> {
     let path = root.path().to_string();
     let (folders, entries) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let told_depth = AtomicBool::new(false);
-    let search = Search { path, limits, folders, entries, told_depth, visit };
+    let depth_reported = AtomicBool::new(false);
+    let search = Search { path, limits, folders, entries, depth_reported, visit };
     let items = search.folder(root, 1);
     let real: HashSet<_> = items.iter().filter_map(Item::real).collect();
     let mut linked = HashSet::new();
@@ -70,7 +70,7 @@ pub fn find_skills<T: Send>(
     for item in items {
         match item {
             Item::Skill(skill, _) => found.skills.push(skill),
-            // Seen through a link: once, and only if the folder itself was not found.
+            // Reached through a symlink: counted once, and only if the folder itself was not found.
             Item::Linked(_, Some(identity))
                 if real.contains(&identity) || !linked.insert(identity) => {}
             Item::Linked(skill, _) => found.skills.push(skill),
@@ -80,7 +80,7 @@ pub fn find_skills<T: Send>(
     found
 }
 
-/// What tells one folder from another.
+/// Device and inode, which identify a folder.
 type Identity = (u64, u64);
 
 enum Item<T> {
@@ -98,7 +98,7 @@ impl<T> Item<T> {
     }
 }
 
-/// The end of a search in one place; without an error, the reason has been told.
+/// Ends the search in a folder; `None` if the reason was already reported.
 struct Stop(Option<FsError>);
 
 impl From<std::io::Error> for Stop {
@@ -112,14 +112,14 @@ struct Search<'a, V> {
     limits: &'a FindLimits,
     folders: AtomicUsize,
     entries: AtomicUsize,
-    told_depth: AtomicBool,
+    depth_reported: AtomicBool,
     visit: V,
 }
 
-/// What of a folder's entries matters to the search.
+/// The entries of a folder that matter to the search.
 struct Listing {
     file: SkillFile,
-    /// Folders, links, and entries of which the file system does not say what they are; sorted.
+    /// Folders, symlinks, and entries whose type the file system does not report; sorted.
     inner: Vec<(String, Option<Type>)>,
 }
 
@@ -133,13 +133,14 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
             Err(problem) => return problem.map(Item::Problem).into_iter().collect(),
         };
         let is_skill = listing.file != SkillFile::Missing;
-        let passed_over =
-            |name: &str| NEVER.contains(&name) || (is_skill && RESOURCE_FOLDERS.contains(&name));
+        let is_skipped = |name: &str| {
+            SKIPPED_FOLDERS.contains(&name) || (is_skill && RESOURCE_FOLDERS.contains(&name))
+        };
         let names: Vec<_> =
-            listing.inner.into_iter().filter(|(name, _)| !passed_over(name)).collect();
+            listing.inner.into_iter().filter(|(name, _)| !is_skipped(name)).collect();
         let below = |(name, kind): &(String, Option<Type>)| self.below(&root, name, *kind, depth);
         let inner: Vec<Item<T>> = match names.len() {
-            0..FEW => names.iter().flat_map(below).collect(),
+            0..MIN_PARALLEL => names.iter().flat_map(below).collect(),
             _ => names.par_iter().flat_map_iter(below).collect(),
         };
         if !is_skill {
@@ -153,14 +154,14 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
         std::iter::once(own).chain(inner).collect()
     }
 
-    /// Counts a folder. A limit that was reached before is an error without words: it has been told.
+    /// Counts a folder. Returns `Err(None)` if a limit was exceeded that was already reported.
     fn enter(&self, root: &Root, depth: usize) -> Result<(), Option<FsError>> {
         if depth > self.limits.depth {
             let (path, limit) = (root.path().to_string(), self.limits.depth);
-            let told = self.told_depth.swap(true, Ordering::Relaxed);
-            return Err((!told).then_some(FsError::Limit {
+            let reported = self.depth_reported.swap(true, Ordering::Relaxed);
+            return Err((!reported).then_some(FsError::Limit {
                 path,
-                what: "folders inside each other",
+                what: "nested folder levels",
                 limit,
             }));
         }
@@ -198,7 +199,7 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
             }
             Ok(())
         });
-        listed.map_err(|Stop(error)| error.map(|error| error.named(root.path().as_str())))?;
+        listed.map_err(|Stop(error)| error.map(|error| error.or_at(root.path().as_str())))?;
         inner.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(Listing { file: SkillFile::pick(files.iter().map(String::as_str)), inner })
     }
@@ -220,7 +221,7 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
         }
     }
 
-    /// Visits the skill that a link leads to. What is not a folder with a SKILL.md is no skill.
+    /// Visits the skill that a symlink points to; `None` if it is not a folder with a SKILL.md.
     fn linked(&self, root: &Root, name: &str) -> Option<Item<T>> {
         let root = Root::open(&root.path().join(name)).ok()?;
         let file = root.skill_file().ok().filter(|file| *file != SkillFile::Missing)?;

@@ -1,10 +1,10 @@
-//! The file system as a skill's files need it: nothing is followed out of a folder, every walk has
-//! limits with names, and what replaces something does so in one step.
+//! File system access for skills: symlinks are never followed out of a folder, every walk has named limits, and
+//! replacement is atomic.
 //!
-//! * [`Root`]: confined reads below a folder; of a skill its repository is no part ([`Root::as_skill`])
-//! * [`walk`]: every entry of one skill, bounded; [`find_skills`]: every skill below a folder
+//! * [`Root`]: confined reads below a folder; the repository of a skill is hidden ([`Root::as_skill`])
+//! * [`walk`]: every entry of a skill, within limits; [`find_skills`]: every skill below a folder
 //! * [`content_digest`], [`digests`]: the two digests of a folder
-//! * [`fingerprint`]: whether anything in a folder was touched
+//! * [`fingerprint`]: detects changes in a folder without reading its files
 //! * [`write_file`], [`replace_folder`]: replacement that a reader never sees half done
 //! * [`Lock`]: one writer at a time
 
@@ -26,12 +26,13 @@ mod walk;
 
 pub use abs_path::{AbsPath, AbsPathError};
 pub use atomic::{
-    Method, Replaced, Written, exchange, replace_folder, replace_folder_by, write_file, write_parts,
+    ReplaceMethod, Replaced, Written, exchange, replace_folder, replace_folder_by, write_file,
+    write_parts,
 };
 pub use digest::{Digests, content_digest, digests, version_digests};
 pub use error::FsError;
 pub use find::{FindLimits, Found, SkillFolder, find_skills};
-pub use fingerprint::{Fingerprint, WRITTEN_BACK, fingerprint};
+pub use fingerprint::{BACKDATED_BY, Fingerprint, fingerprint};
 pub use lock::{Lock, LockError};
 pub use own_file::{make_private_folder, own_names, read_own_file};
 pub use repository::REPOSITORY;

@@ -1,8 +1,8 @@
 //! One writer at a time, across processes.
 //!
-//! The lock is the kernel's lock on the file, so it ends with the process and is never stale. The
-//! file's body says who holds it, for the message and for other implementations: a body without our
-//! `kind` is theirs and counts as held while its process lives or it is young.
+//! The lock is the kernel's lock on the file, so it ends with the process and is never stale. The body of the file
+//! names the holder, for the error message and for other implementations. A body without our `kind` was written by
+//! another implementation; the lock then counts as held while its process is alive or the file is recent.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -15,57 +15,57 @@ use serde_json::{Value, json};
 
 use crate::{AbsPath, FsError, sys};
 
-/// How long another implementation's lock counts as held when its process is gone.
-const FOREIGN_AGE: Duration = Duration::from_secs(600);
-/// How long an empty file counts as held: another implementation may be about to write its body. One of
-/// ours that was killed before it wrote leaves the same, so this must be short.
-const EMPTY_AGE: Duration = Duration::from_secs(1);
-/// So long nobody is told: most locks are held for a moment.
-const UNTOLD: Duration = Duration::from_millis(500);
-/// Who wants to know of a wait.
+/// How long another implementation's lock counts as held after its process has ended.
+const MAX_FOREIGN_AGE: Duration = Duration::from_secs(600);
+/// How long an empty file counts as held: another implementation may be about to write its body. One of our
+/// processes, killed before it wrote the body, also leaves an empty file, so this must be short.
+const MAX_EMPTY_AGE: Duration = Duration::from_secs(1);
+/// How long to wait before reporting the wait: most locks are held only for a moment.
+const NOTIFY_AFTER: Duration = Duration::from_millis(500);
+/// Called when a process waits for a lock.
 static ON_WAIT: OnceLock<fn(&AbsPath, Option<u32>)> = OnceLock::new();
 
-/// How often a held lock is looked at again.
-const PAUSE: Duration = Duration::from_millis(20);
-/// The most that is read of a body.
+/// How long to wait between attempts to take a held lock.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// The maximum number of bytes read from a body.
 const MAX_BODY: u64 = 4096;
-/// What our bodies say.
+/// The `kind` in bodies written by this implementation.
 const KIND: &str = "flock";
 
-/// A held lock; dropping it lets go.
+/// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub struct Lock {
     path: AbsPath,
     file: File,
 }
 
-/// Why a lock was not taken.
+/// The reason why a lock was not acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else has it.
+    /// Another process holds it.
     #[error(
         "another csk process holds lock at {path}; pid={} created_at={}; \
          remove it only after verifying the process is stale",
-        known(pid.as_ref()), known(created_at.as_ref())
+        or_unknown(pid.as_ref()), or_unknown(created_at.as_ref())
     )]
     Held {
-        /// The lock's file.
+        /// The path of the lock file.
         path: String,
-        /// Who, if known.
+        /// The process that holds it, if known.
         pid: Option<u32>,
-        /// Since when, in Unix seconds, if known.
+        /// When it was acquired, in Unix seconds, if known.
         created_at: Option<u64>,
     },
-    /// The file cannot be used.
+    /// The lock file cannot be used.
     #[error(transparent)]
     File(#[from] FsError),
 }
 
-fn known<T: ToString>(value: Option<&T>) -> String {
+fn or_unknown<T: ToString>(value: Option<&T>) -> String {
     value.map_or_else(|| "unknown".to_owned(), T::to_string)
 }
 
-/// Who holds a lock. Each part is read by itself, so an odd one hides no other.
+/// The holder of a lock. Each field is parsed separately, so a malformed one does not hide the others.
 #[derive(Debug, Default)]
 struct Holder {
     pid: Option<u32>,
@@ -74,19 +74,20 @@ struct Holder {
 }
 
 impl Lock {
-    /// How long a command waits for the lock unless the user says otherwise.
+    /// How long a command waits for the lock by default.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// Has `tell` called once whenever a lock is waited for, with its path and the process that holds it. For the program, at its start.
-    pub fn on_wait(tell: fn(&AbsPath, Option<u32>)) {
-        // Whoever says it first has said it.
-        let _ = ON_WAIT.set(tell);
+    /// Registers a function that is called once for each wait, with the path of the lock and the process that holds
+    /// it. Programs call this once, when they start.
+    pub fn on_wait(notify: fn(&AbsPath, Option<u32>)) {
+        // The first function that was registered stays.
+        let _ = ON_WAIT.set(notify);
     }
 
-    /// Takes the lock at `path`, waiting up to `timeout` for it.
+    /// Acquires the lock at `path`, waiting up to `timeout` for it.
     pub fn acquire(path: &AbsPath, timeout: Duration) -> Result<Self, LockError> {
         let start = Instant::now();
-        let mut is_told = false;
+        let mut notified = false;
         loop {
             let holder = match attempt(path)? {
                 Attempt::Taken(lock) => return Ok(lock),
@@ -96,20 +97,20 @@ impl Lock {
                 let Holder { pid, created_at, .. } = holder;
                 return Err(LockError::Held { path: path.to_string(), pid, created_at });
             }
-            if !is_told && start.elapsed() >= UNTOLD {
-                is_told = true;
-                if let Some(tell) = ON_WAIT.get() {
-                    tell(path, holder.pid);
+            if !notified && start.elapsed() >= NOTIFY_AFTER {
+                notified = true;
+                if let Some(notify) = ON_WAIT.get() {
+                    notify(path, holder.pid);
                 }
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_INTERVAL);
         }
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Somebody may have removed our file by hand and another process may hold a new one there.
+        // If a user removed our file, another process may now hold a new one at the same path.
         if sys::is_same_file(&self.file, self.path.as_path()).unwrap_or(false) {
             sys::remove_lock(self.path.as_path());
         }
@@ -129,7 +130,7 @@ fn attempt(path: &AbsPath) -> Result<Attempt, FsError> {
         Err(TryLockError::WouldBlock) => return Ok(Attempt::Held(read_holder(&mut file))),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    // The file may have been removed between opening and locking it; the next try takes the new one.
+    // The file may have been removed between opening and locking it; the next attempt opens the new one.
     if !sys::is_same_file(&file, path.as_path()).map_err(failed)? {
         return Ok(Attempt::Held(Holder::default()));
     }
@@ -141,7 +142,7 @@ fn attempt(path: &AbsPath) -> Result<Attempt, FsError> {
     Ok(Attempt::Taken(Lock { path: path.clone(), file }))
 }
 
-/// Opens the file, and tells whether it was made just now.
+/// Opens the file; the flag is true if it was created.
 fn open(path: &AbsPath) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -167,16 +168,16 @@ fn read_holder(file: &mut File) -> Holder {
     }
 }
 
-/// Returns true if the file, which the kernel gave us, is another implementation's and still in use.
+/// Returns true if the file, although the kernel granted us the lock, is another implementation's and still in use.
 fn is_held_by_others(holder: &Holder, file: &File) -> io::Result<bool> {
     if holder.is_ours {
         return Ok(false);
     }
     let metadata = file.metadata()?;
-    // A clock that went backwards makes a file from the future: that is young, too.
+    // If the clock was set back, the file has an mtime in the future: count it as new.
     let age = SystemTime::now().duration_since(metadata.modified()?).unwrap_or(Duration::ZERO);
-    let most = if metadata.len() == 0 { EMPTY_AGE } else { FOREIGN_AGE };
-    Ok(holder.pid.is_some_and(sys::is_process_alive) || age < most)
+    let max_age = if metadata.len() == 0 { MAX_EMPTY_AGE } else { MAX_FOREIGN_AGE };
+    Ok(holder.pid.is_some_and(sys::is_process_alive) || age < max_age)
 }
 
 fn write_body(file: &mut File) -> io::Result<()> {

@@ -1,17 +1,17 @@
-//! Files that this program keeps for itself, below folders of the user.
+//! The program's own files in the user's folders.
 
 use std::fs::File;
 use std::io::{self, Read};
 
 use crate::{AbsPath, FsError, sys};
 
-/// Reads a file of this program's own, at most `limit` bytes; `None` where there is none, or where it is not a
-/// regular file of this user. Another user's file in a shared folder is not believed.
+/// Reads one of the program's own files, at most `limit` bytes. Returns `None` if there is no file, it is larger, or it
+/// is not a regular file owned by this user: in a shared folder, a file of another user is not trusted.
 #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 pub fn read_own_file(path: &AbsPath, limit: u64) -> Result<Option<Vec<u8>>, FsError> {
     let failed = |source| FsError::io(path.as_str(), source);
-    let looked = std::fs::symlink_metadata(path.as_path());
-    let mut file = match looked.and_then(|metadata| match metadata.is_file() {
+    let metadata = std::fs::symlink_metadata(path.as_path());
+    let mut file = match metadata.and_then(|metadata| match metadata.is_file() {
         true => File::open(path.as_path()).map(Some),
         false => Ok(None),
     }) {
@@ -33,7 +33,7 @@ pub fn read_own_file(path: &AbsPath, limit: u64) -> Result<Option<Vec<u8>>, FsEr
     Ok(Some(bytes))
 }
 
-/// Makes a folder that only the user may look into, unless it is there.
+/// Creates a folder that only the user can access, unless it exists.
 pub fn make_private_folder(folder: &AbsPath) -> Result<(), FsError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -42,7 +42,7 @@ pub fn make_private_folder(folder: &AbsPath) -> Result<(), FsError> {
     builder.create(folder.as_path()).map_err(|source| FsError::io(folder.as_str(), source))
 }
 
-/// Returns the names of what is in a folder of this program's own, sorted; none if there is no folder.
+/// Returns the names of the entries in one of the program's own folders, sorted; none if it does not exist.
 #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 pub fn own_names(folder: &AbsPath) -> Result<Vec<String>, FsError> {
     let entries = match std::fs::read_dir(folder.as_path()) {

@@ -1,9 +1,9 @@
-//! The repository that a skill is written in: `.git` at the top of a skill's folder is no part of the skill.
+//! Hides the git repository of a skill: `.git` at the top of a skill's folder is not part of the skill.
 //!
-//! What is not covered by a digest must not be seen either. So a [`Root`] of a skill passes it over in every listing and
-//! walk, and nothing in it is opened: not by its name, not by another name that the file system takes for it, not
-//! through a link. A link that leads into it leads out of the skill. Whatever is called nearly so, or lies deeper, is a
-//! part of the skill like any other.
+//! What no digest covers must not be readable either. So the [`Root`] of a skill skips the repository in every listing
+//! and walk, and opens nothing in it: not by its name, not by another name that the file system maps to it, not through
+//! a symlink. A symlink into the repository counts as leading out of the skill. Entries with similar names, and `.git`
+//! folders further down, are part of the skill.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,22 +13,22 @@ use skill::RelPath;
 use crate::sys::{self, Stat, Type};
 use crate::{FsError, Root};
 
-/// The name of a repository in the folder that it is of; a worktree has a file of that name.
+/// The name of a repository in its work tree; in a linked worktree this is a file.
 pub const REPOSITORY: &str = ".git";
 
-/// How many links may be on the way to a file, as the kernel counts them.
-const MOST_LINKS: usize = 40;
+/// The maximum number of symlinks on the way to a file, the same as the kernel's limit.
+const MAX_LINKS: usize = 40;
 
 impl Root {
-    /// Takes the folder for that of a skill: the repository at its top, if there is one, is not seen through this. What is
-    /// called so and is no repository is a part of the skill.
+    /// Treats the folder as that of a skill: hides the repository at its top, if there is one. A `.git` that is not a
+    /// repository is part of the skill.
     #[must_use]
     pub fn as_skill(self) -> Self {
         let is_skill = self.may_have_repository();
         Self { is_skill, ..self }
     }
 
-    /// Returns false if something at the place of the repository is none.
+    /// Returns false if there is a `.git` that is certainly not a repository.
     fn may_have_repository(&self) -> bool {
         let kind = |name: &str| self.folder.stat(name).map(|stat| stat.kind).ok();
         match kind(REPOSITORY) {
@@ -37,7 +37,7 @@ impl Root {
                     && kind(".git/objects") == Some(Type::Folder)
                     && kind(".git/refs") == Some(Type::Folder)
             }
-            // A worktree has a file that leads to its repository.
+            // In a linked worktree, `.git` is a file with the path of the repository.
             Some(Type::File) => {
                 let path = RelPath::new(REPOSITORY).expect("it is a plain name");
                 let mut head = [0; 7];
@@ -49,17 +49,18 @@ impl Root {
         }
     }
 
-    /// Returns true if a path of a skill leads to its repository, by whatever name.
+    /// Returns true if a path in a skill is inside its repository, under whatever name.
     pub fn is_repository(&self, path: &RelPath) -> bool {
         self.is_skill && path.parts().next().is_some_and(|name| self.names_repository(name))
     }
 
-    /// Returns true if an entry at the top of the folder is passed over.
-    pub(crate) fn passes_over(&self, name: &[u8]) -> bool {
+    /// Returns true if listings skip this entry at the top of the folder.
+    pub(crate) fn skips(&self, name: &[u8]) -> bool {
         self.is_skill && name == REPOSITORY.as_bytes()
     }
 
-    /// File systems fold names in ways of their own: `.GIT`, invisible characters, `git~1`. They are asked, not guessed.
+    /// File systems map various names to `.git`: `.GIT`, names with invisible characters, `git~1`. The mapping is not
+    /// guessed: the inodes are compared.
     fn names_repository(&self, name: &str) -> bool {
         let may_be_folded = name.starts_with('.') || name.contains('~') || !name.is_ascii();
         if name == REPOSITORY || !may_be_folded {
@@ -72,40 +73,40 @@ impl Root {
         if is_missing(&named) || is_missing(&repository) {
             return false;
         }
-        // What cannot be told from it counts as it.
-        let identity = |stat: Stat| stat.trace.map(|trace| (trace.device, trace.inode));
+        // If the two cannot be distinguished, the name counts as the repository.
+        let identity = |stat: Stat| stat.inode.map(|inode| (inode.device, inode.number));
         match (named.ok().and_then(identity), repository.ok().and_then(identity)) {
             (Some(named), Some(repository)) => named == repository,
             _ => true,
         }
     }
 
-    /// Opens a file below the folder. Links are followed as long as they stay in what is seen of it.
+    /// Opens a file below the folder. Symlinks are followed as long as they stay in its visible part.
     pub(crate) fn open_file(&self, path: &RelPath) -> Result<File, FsError> {
         if !self.is_skill {
-            return self.named(path, sys::open_beneath(&self.folder, path));
+            return self.with_path(path, sys::open_beneath(&self.folder, path));
         }
         self.not_in_repository(path, path)?;
         match sys::open_plain(&self.folder, path) {
             Err(error) if sys::is_refused_link(&error) => {
-                // The system decides first whether the link stays below the folder.
-                self.named(path, sys::open_beneath(&self.folder, path))?;
+                // First, the system decides whether the symlink stays below the folder.
+                self.with_path(path, sys::open_beneath(&self.folder, path))?;
                 let real = self.resolved(path)?;
                 self.not_in_repository(path, &real)?;
-                // No link is left in that path, so what is opened is what was judged.
-                self.named(path, sys::open_plain(&self.folder, &real))
+                // This path contains no symlink, so the file that is opened is the one that was checked.
+                self.with_path(path, sys::open_plain(&self.folder, &real))
             }
-            opened => self.named(path, opened),
+            opened => self.with_path(path, opened),
         }
     }
 
-    /// Opens a file below the folder with no link on the way.
+    /// Opens a file below the folder; no symlink is followed.
     pub(crate) fn open_plain_file(&self, path: &RelPath) -> Result<File, FsError> {
         self.not_in_repository(path, path)?;
-        self.named(path, sys::open_plain(&self.folder, path))
+        self.with_path(path, sys::open_plain(&self.folder, path))
     }
 
-    fn named(&self, path: &RelPath, opened: io::Result<File>) -> Result<File, FsError> {
+    fn with_path(&self, path: &RelPath, opened: io::Result<File>) -> Result<File, FsError> {
         opened.map_err(|source| FsError::confined(self.shown(path), source))
     }
 
@@ -121,13 +122,13 @@ impl Root {
         self.path().join(path.as_str()).to_string()
     }
 
-    /// Returns the path without any link in it.
+    /// Returns the path with every symlink resolved.
     fn resolved(&self, path: &RelPath) -> Result<RelPath, FsError> {
         let failed = |source| FsError::confined(self.shown(path), source);
-        let mut ahead: Vec<String> = path.parts().rev().map(str::to_owned).collect();
+        let mut remaining: Vec<String> = path.parts().rev().map(str::to_owned).collect();
         let mut real: Vec<String> = Vec::new();
         let mut links = 0;
-        while let Some(part) = ahead.pop() {
+        while let Some(part) = remaining.pop() {
             match part.as_str() {
                 "" | "." => continue,
                 ".." => {
@@ -136,17 +137,17 @@ impl Root {
                 }
                 _ => real.push(part),
             }
-            let at = real.join("/");
-            if self.folder.stat(&at).map_err(failed)?.kind != Type::Link {
+            let current = real.join("/");
+            if self.folder.stat(&current).map_err(failed)?.kind != Type::Link {
                 continue;
             }
             links += 1;
-            let target = String::from_utf8(self.folder.read_link(&at).map_err(failed)?)
+            let target = String::from_utf8(self.folder.read_link(&current).map_err(failed)?)
                 .ok()
-                .filter(|target| links <= MOST_LINKS && !target.starts_with('/'));
+                .filter(|target| links <= MAX_LINKS && !target.starts_with('/'));
             let target = target.ok_or_else(|| self.escapes(path))?;
             real.pop();
-            ahead.extend(target.split('/').rev().map(str::to_owned));
+            remaining.extend(target.split('/').rev().map(str::to_owned));
         }
         if real.is_empty() {
             return Err(FsError::NotRegular { path: self.shown(path), kind: "a folder" });

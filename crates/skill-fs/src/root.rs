@@ -1,4 +1,4 @@
-//! Reads below one folder, and never anything else.
+//! Reads confined to one folder.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -8,20 +8,20 @@ use skill::{RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 use crate::sys::{self, Folder, Stat, Type};
 use crate::{AbsPath, FsError, Stamp};
 
-/// How much of a file is read at first when only its beginning is wanted.
-const BEGINNING: usize = 1 << 10;
+/// How many bytes to read at a time when only the beginning of a file is needed.
+const CHUNK: usize = 1 << 10;
 
-/// A folder whose files can be read by relative path. Links that lead out are refused by the kernel;
-/// FIFOs, devices and sockets are never waited for.
+/// A folder whose files can be read by relative path. The kernel refuses symlinks that lead out of it, and opening a
+/// FIFO, device or socket never blocks.
 #[derive(Debug)]
 pub struct Root {
     pub(crate) path: AbsPath,
     pub(crate) folder: Folder,
-    /// Whether it is the folder of a skill, of which the repository is no part.
+    /// Whether it is the folder of a skill, whose repository is hidden.
     pub(crate) is_skill: bool,
 }
 
-/// What an entry of a folder is.
+/// The type of an entry in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryType {
     /// A regular file.
@@ -45,12 +45,12 @@ impl From<Type> for EntryType {
     }
 }
 
-/// What is in a folder.
+/// The entries of a folder.
 #[derive(Debug)]
 pub struct Entries {
-    /// Every entry with a name that is text.
+    /// Every entry whose name is valid UTF-8.
     pub named: Vec<(String, EntryType)>,
-    /// How many others there are.
+    /// The number of other entries.
     pub unnamed: usize,
 }
 
@@ -59,11 +59,11 @@ pub struct Entries {
 pub struct Beginning {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The stamp of the very file that was read, where the system keeps one.
+    /// The stamp of the open file, so it belongs to these bytes; `None` if the system records none.
     pub stamp: Option<Stamp>,
 }
 
-/// Returns the real path of a folder: every link on the way resolved.
+/// Returns the real path of a folder, with every symlink resolved.
 #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 pub fn real_path(path: &AbsPath) -> Result<AbsPath, FsError> {
     let real = std::fs::canonicalize(path.as_path())
@@ -72,16 +72,16 @@ pub fn real_path(path: &AbsPath) -> Result<AbsPath, FsError> {
         .map_err(|error| FsError::io(path.as_str(), io::Error::other(error.to_string())))
 }
 
-/// Which file of a folder is its SKILL.md.
+/// The SKILL.md of a folder, by how its name is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillFile {
     /// `SKILL.md`.
     Standard,
     /// `skill.md`, which is accepted as well.
     Fallback,
-    /// Only nearly so: `Skill.md`, `SKILL.MD` and the like.
-    Nearly(RelPath),
-    /// None.
+    /// The name has the wrong case: `Skill.md`, `SKILL.MD` and the like.
+    WrongCase(RelPath),
+    /// The folder has no such file.
     Missing,
 }
 
@@ -91,17 +91,17 @@ impl SkillFile {
         match self {
             Self::Standard => Some(RelPath::new(SKILL_FILE).expect("it is a plain name")),
             Self::Fallback => Some(RelPath::new(SKILL_FILE_FALLBACK).expect("it is a plain name")),
-            Self::Nearly(path) => Some(path.clone()),
+            Self::WrongCase(path) => Some(path.clone()),
             Self::Missing => None,
         }
     }
 
-    /// Returns what a file of that name is to its folder.
+    /// Classifies a single file name.
     pub fn named(name: &str) -> Self {
         Self::pick([name])
     }
 
-    /// Picks the file out of the names in a folder.
+    /// Picks the SKILL.md from the names in a folder.
     pub fn pick<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names: Vec<&str> =
             names.into_iter().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)).collect();
@@ -110,23 +110,23 @@ impl SkillFile {
             None => Self::Missing,
             Some(_) if names.contains(&SKILL_FILE) => Self::Standard,
             Some(_) if names.contains(&SKILL_FILE_FALLBACK) => Self::Fallback,
-            Some(first) => RelPath::new(*first).map_or(Self::Missing, Self::Nearly),
+            Some(first) => RelPath::new(*first).map_or(Self::Missing, Self::WrongCase),
         }
     }
 }
 
 impl Root {
-    /// Opens a folder that the caller was told to use.
+    /// Opens a folder that the caller trusts; symlinks in its path are followed.
     pub fn open(path: &AbsPath) -> Result<Self, FsError> {
         let folder =
             Folder::open(path.as_path()).map_err(|source| FsError::io(path.as_str(), source))?;
         Ok(Self { path: path.clone(), folder, is_skill: false })
     }
 
-    /// Opens a folder inside this one, which must not be a link.
+    /// Opens a folder in this one; fails if it is a symlink.
     pub fn child(&self, name: &str) -> Result<Self, FsError> {
         let path = self.path.join(name);
-        if self.passes_over(name.as_bytes()) {
+        if self.skips(name.as_bytes()) {
             return Err(FsError::Escapes { path: path.to_string() });
         }
         let folder =
@@ -134,43 +134,43 @@ impl Root {
         Ok(Self { path, folder, is_skill: false })
     }
 
-    /// Opens a folder at its real path: a link anywhere on the way is refused.
+    /// Opens a folder at its real path; fails if any component of the path is a symlink.
     pub fn open_real(path: &AbsPath) -> Result<Self, FsError> {
         let folder = sys::open_real(path.as_path())
             .map_err(|source| FsError::confined(path.as_str(), source))?;
         Ok(Self { path: path.clone(), folder, is_skill: false })
     }
 
-    /// Returns what tells this folder from every other on the machine, where the system keeps such a thing.
+    /// Returns device and inode, which identify the folder on this machine; `None` if the system has no such numbers.
     pub fn identity(&self) -> Result<Option<(u64, u64)>, FsError> {
         self.folder.identity().map_err(|source| FsError::io(self.path.as_str(), source))
     }
 
-    /// Returns the stamp of the regular file at `path`, links followed; `None` where there is none, or nothing is
-    /// known of it. This is for asking whether something known is still the same: what a link leads to is not read.
+    /// Returns the stamp of the regular file at `path`, following symlinks; `None` if there is no such file or the
+    /// system records no stamp. Use it to check whether a known file is unchanged; the file itself is not read.
     pub fn stamp(&self, path: &str) -> Option<Stamp> {
         Self::stamp_of(self.folder.stat_following(path).ok()?)
     }
 
-    /// As [`Self::stamp`]; a link at the end of the path is none.
+    /// Like [`Self::stamp`], but returns `None` if the last component of the path is a symlink.
     pub fn plain_stamp(&self, path: &str) -> Option<Stamp> {
         Self::stamp_of(self.folder.stat(path).ok()?)
     }
 
     fn stamp_of(stat: Stat) -> Option<Stamp> {
-        let trace = stat.trace.filter(|_| stat.kind == Type::File)?;
-        Some(Stamp::new(stat.size, &trace))
+        let inode = stat.inode.filter(|_| stat.kind == Type::File)?;
+        Some(Stamp::new(stat.size, &inode))
     }
 
-    /// Returns the entries of the folder, in no order.
+    /// Returns the entries of the folder, in no particular order.
     pub fn entries(&self) -> Result<Entries, FsError> {
         let mut all = Entries { named: Vec::new(), unnamed: 0 };
         let listed = sys::each_entry(&self.folder, |name, kind| {
             match std::str::from_utf8(name) {
                 Err(_) => all.unnamed += 1,
-                Ok(name) if self.passes_over(name.as_bytes()) => {}
+                Ok(name) if self.skips(name.as_bytes()) => {}
                 Ok(name) => {
-                    // Some file systems do not say what an entry is.
+                    // Some file systems do not report the type of an entry in listings.
                     let kind =
                         kind.map_or_else(|| self.folder.stat(name).map(|stat| stat.kind), Ok)?;
                     all.named.push((name.to_owned(), EntryType::from(kind)));
@@ -182,8 +182,8 @@ impl Root {
         Ok(all)
     }
 
-    /// Reads a regular file below the folder until `enough` says how much of what was read is enough, to its end, or to
-    /// `limit` bytes.
+    /// Reads a regular file below the folder until `enough` returns how many of the bytes read so far to keep, or to
+    /// its end. Fails if the file has more than `limit` bytes.
     pub fn read_beginning(
         &self,
         path: &RelPath,
@@ -193,7 +193,7 @@ impl Root {
         self.beginning(path, self.open_file(path), limit, enough)
     }
 
-    /// As [`Self::read_beginning`], with no link on the way.
+    /// Like [`Self::read_beginning`], but follows no symlink.
     pub fn read_plain_beginning(
         &self,
         path: &RelPath,
@@ -216,7 +216,7 @@ impl Root {
             return Err(FsError::TooLarge { path: shown(), size: metadata.len(), limit });
         }
         let mut bytes = Vec::new();
-        let mut piece = [0; BEGINNING];
+        let mut piece = [0; CHUNK];
         loop {
             let read = match file.read(&mut piece) {
                 Ok(read) => read,
@@ -228,9 +228,9 @@ impl Root {
                 let size = bytes.len() as u64;
                 return Err(FsError::TooLarge { path: shown(), size, limit });
             }
-            // Looking again at all that was read is worth it only when there is twice as much.
-            let is_time = bytes.len() <= BEGINNING || (bytes.len() / BEGINNING).is_power_of_two();
-            let end = if is_time || read == 0 { enough(&bytes) } else { None };
+            // `enough` examines all bytes again, so it is called only each time their number has doubled.
+            let is_due = bytes.len() <= CHUNK || (bytes.len() / CHUNK).is_power_of_two();
+            let end = if is_due || read == 0 { enough(&bytes) } else { None };
             if end.is_some() || read == 0 {
                 bytes.truncate(end.unwrap_or(bytes.len()));
                 return Ok(Beginning { bytes, stamp: sys::stamp_of(&metadata) });
@@ -238,7 +238,7 @@ impl Root {
         }
     }
 
-    /// Returns true if there is anything at `path`; a link counts as such.
+    /// Returns true if there is an entry at `path`, even a dangling symlink.
     pub fn has_entry(&self, path: &str) -> Result<bool, FsError> {
         match self.folder.stat(path) {
             Ok(_) => Ok(true),
@@ -249,7 +249,7 @@ impl Root {
         }
     }
 
-    /// As [`Self::read`], with the stamp of the file that was read.
+    /// Like [`Self::read`], and also returns the stamp of the open file.
     pub fn read_stamped(
         &self,
         path: &RelPath,
@@ -260,7 +260,7 @@ impl Root {
         Ok((bytes, sys::stamp_of(&metadata)))
     }
 
-    /// Returns where the folder is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &AbsPath {
         &self.path
     }
@@ -270,17 +270,17 @@ impl Root {
         Ok(self.regular(path, self.open_file(path))?.0)
     }
 
-    /// Opens a regular file below the folder, with no link on the way, and describes it.
+    /// Opens a regular file below the folder, following no symlink, and returns its metadata.
     pub(crate) fn plain_file(&self, path: &RelPath) -> Result<(File, Metadata), FsError> {
         self.regular(path, self.open_plain_file(path))
     }
 
-    /// Opens what was listed as a regular file, with no link on the way, and does not look again.
+    /// Opens an entry that was listed as a regular file, following no symlink and without checking its type again.
     pub(crate) fn unchecked_file(&self, path: &RelPath) -> Result<File, FsError> {
         self.open_plain_file(path)
     }
 
-    /// Reads a regular file below the folder, at most `limit` bytes.
+    /// Reads a regular file below the folder; fails if it has more than `limit` bytes.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let (mut file, metadata) = self.regular(path, self.open_file(path))?;
         self.all_of(path, &mut file, metadata.len(), limit)
@@ -301,17 +301,17 @@ impl Root {
         let bytes = read_sized(file, size, limit).map_err(|source| FsError::io(shown(), source))?;
         match bytes.len() as u64 {
             read if read > limit => Err(FsError::TooLarge { path: shown(), size: read, limit }),
-            // Files that the kernel makes up say that they are empty.
+            // Files generated by the kernel, such as those in /proc, report a size of 0.
             read if read != size && size != 0 => Err(FsError::Changed { path: shown() }),
             _ => Ok(bytes),
         }
     }
 
-    /// Returns which file here is the SKILL.md.
+    /// Finds the SKILL.md of the folder.
     pub fn skill_file(&self) -> Result<SkillFile, FsError> {
         let mut names = Vec::new();
         let listed = sys::each_entry(&self.folder, |name, _| {
-            // Nothing but the few names that matter is kept of a folder of any size.
+            // Keep only the few names that matter, so that memory use does not grow with the folder.
             let name =
                 std::str::from_utf8(name).ok().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE));
             names.extend(name.map(str::to_owned));
@@ -321,8 +321,7 @@ impl Root {
         Ok(SkillFile::pick(names.iter().map(String::as_str)))
     }
 
-    /// Returns true if there is something at `path`, be it a file or a folder, without following links
-    /// out of the folder.
+    /// Returns true if `path` leads to a file or folder; fails if a symlink leads out of this folder.
     pub fn has(&self, path: &RelPath) -> Result<bool, FsError> {
         match self.open_file(path) {
             Ok(_) => Ok(true),
@@ -347,10 +346,10 @@ impl Root {
     }
 }
 
-/// Reads to the end, and one byte further than was measured: a file that grew is told apart.
+/// Reads to the end, or up to one byte more than the expected size, so that growth of the file is detected.
 fn read_sized(file: &mut File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
-    let most = if size == 0 { limit } else { size };
+    let max = if size == 0 { limit } else { size };
     let mut bytes = Vec::with_capacity(usize::try_from(size.saturating_add(1)).unwrap_or(0));
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

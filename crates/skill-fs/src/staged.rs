@@ -1,7 +1,7 @@
-//! A new file beside the one that it will replace.
+//! A temporary file next to the file that it will replace.
 //!
-//! Its name follows from the other's, so that what a killed process left is found and removed by the next writer. A lock that the
-//! kernel holds tells the two apart: a file whose writer lives is waited for.
+//! Its name is derived from that file's, so that the next writer finds and removes what a killed process left behind.
+//! The writer holds a kernel lock on the temporary file: if it is locked, the next writer waits instead.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::sys;
 
-/// How long another writer of the same file is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often it is looked at again.
-const PAUSE: Duration = Duration::from_millis(5);
+/// How long to wait for another writer of the same file.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait between attempts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A file that is being written. Dropping it removes it.
 #[derive(Debug)]
@@ -25,27 +25,29 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// Makes an empty file beside `target`.
+    /// Creates an empty file next to `target`.
     pub(crate) fn beside(target: &Path) -> io::Result<Self> {
         let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let path = target.with_file_name(format!(".csk-{}.tmp", name.to_string_lossy()));
         let start = Instant::now();
         loop {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // Whoever cleans up may have taken it for a leftover before it was locked.
-                Ok(file) if is_ours(&file, &path)? => return Ok(Self { file, path: Some(path) }),
+                // Another writer may have removed it as a leftover before it was locked.
+                Ok(file) if try_lock(&file, &path)? => return Ok(Self { file, path: Some(path) }),
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => clear(&path)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    remove_leftover(&path)?;
+                }
                 Err(error) => return Err(error),
             }
-            if start.elapsed() > PATIENCE {
-                let why = format!("another process is writing {}", path.display());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            if start.elapsed() > TIMEOUT {
+                let message = format!("another process is writing to `{}`", path.display());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
         }
     }
 
-    /// Puts it where `target` is.
+    /// Renames it to `target`.
     pub(crate) fn persist(mut self, target: &Path) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         fs::rename(path, target)?;
@@ -57,14 +59,14 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // What cannot be removed now is removed by the next writer.
+            // If this fails, the next writer removes the file.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Locks a file; true if it then still has its name.
-fn is_ours(file: &File, path: &Path) -> io::Result<bool> {
+/// Tries to lock a file; true if it is locked and still at `path`.
+fn try_lock(file: &File, path: &Path) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => sys::is_same_file(file, path),
         Err(TryLockError::WouldBlock) => Ok(false),
@@ -72,26 +74,26 @@ fn is_ours(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes a file whose writer is gone; waits a little for one who is there.
-fn clear(path: &Path) -> io::Result<()> {
-    let gone = |error: io::Error| match error.kind() {
+/// Removes a file whose writer has ended; waits one interval if the writer is still running.
+fn remove_leftover(path: &Path) -> io::Result<()> {
+    let ignore_missing = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     };
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => {
-            return Err(io::Error::other(format!("{} is not a regular file", path.display())));
+            return Err(io::Error::other(format!("`{}` is not a regular file", path.display())));
         }
-        Err(error) => return gone(error),
+        Err(error) => return ignore_missing(error),
     }
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Ok(file) => file,
-        Err(error) => return gone(error),
+        Err(error) => return ignore_missing(error),
     };
-    if is_ours(&file, path)? {
-        return fs::remove_file(path).or_else(gone);
+    if try_lock(&file, path)? {
+        return fs::remove_file(path).or_else(ignore_missing);
     }
-    std::thread::sleep(PAUSE);
+    std::thread::sleep(RETRY_INTERVAL);
     Ok(())
 }

@@ -1,41 +1,42 @@
-//! What tells one version of a file from every other, without reading it.
+//! Stamps distinguish versions of a file without reading it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::sys::Trace;
+use crate::sys::Inode;
 
-/// What the kernel keeps of a file: equal stamps mean equal bytes, unless a write fell into the same tick of the
-/// clock as the one before it. [`Stamp::is_settled`] tells when that cannot have been.
+/// What the kernel records about a file. Equal stamps mean equal bytes, unless a write happened in the same clock tick
+/// as the one before it; [`Stamp::is_settled`] returns whether that can be ruled out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// The device that it is on.
+    /// The number of the device.
     pub device: u64,
-    /// Its number on the device.
+    /// The number of the inode on the device.
     pub inode: u64,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub size: u64,
-    /// When its bytes changed, in seconds and nanoseconds since 1970. A program can set this.
+    /// The mtime, in seconds and nanoseconds since 1970. A program can set this.
     pub modified: (i64, i64),
-    /// When anything of it changed. No program can set this.
+    /// The ctime. No program can set this.
     pub changed: (i64, i64),
 }
 
 impl Stamp {
-    /// The coarsest clock of a file system that is in use: FAT and some network file systems count in two seconds.
+    /// The coarsest timestamps of any file system in use: FAT and some network file systems have a resolution of two
+    /// seconds.
     pub const COARSEST: Duration = Duration::from_secs(2);
 
-    pub(crate) fn new(size: u64, trace: &Trace) -> Self {
-        let Trace { device, inode, modified, changed, .. } = *trace;
+    pub(crate) fn new(size: u64, inode: &Inode) -> Self {
+        let Inode { device, number: inode, modified, changed, .. } = *inode;
         Self { device, inode, size, modified, changed }
     }
 
-    /// Returns true if any write after `now` gives another stamp, even within the same second.
+    /// Returns true if any write after `now` changes the stamp, even within the same second.
     pub fn is_settled(&self, now: SystemTime) -> bool {
         age(self.changed, now).is_some_and(|age| age > Self::COARSEST)
     }
 }
 
-/// Returns how long before `now` a time of the kernel was; `None` if it was not.
+/// Returns how long before `now` a timestamp of the kernel was; `None` if it is later.
 pub(crate) fn age(time: (i64, i64), now: SystemTime) -> Option<Duration> {
     let (seconds, nanoseconds) = time;
     let time = Duration::from_secs(u64::try_from(seconds).ok()?)

@@ -1,4 +1,4 @@
-//! The calls that differ between systems. Linux is run and tested; the others are compiled only.
+//! Calls that differ between operating systems. Only Linux is tested; the others are only compiled.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,7 +18,7 @@ pub(crate) use unix::*;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub(crate) use unsupported::*;
 
-/// What a directory entry is.
+/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     File,
@@ -27,24 +27,24 @@ pub(crate) enum Type {
     Other(&'static str),
 }
 
-/// What is known of an entry without opening it.
+/// The properties of an entry, found without opening it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stat {
     pub(crate) kind: Type,
     pub(crate) size: u64,
     pub(crate) executable: bool,
-    /// What changes with every change of the entry, where the system keeps such a thing.
-    pub(crate) trace: Option<Trace>,
+    /// Changes whenever the entry changes; `None` if the system has no such data.
+    pub(crate) inode: Option<Inode>,
 }
 
-/// What a system keeps of an entry and no program can set back.
+/// What the system records about an entry; no program can restore all of it after a change.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Trace {
+pub(crate) struct Inode {
     pub(crate) device: u64,
-    pub(crate) inode: u64,
+    pub(crate) number: u64,
     pub(crate) mode: u32,
-    /// When the content changed, in seconds and nanoseconds.
+    /// The mtime, in seconds and nanoseconds.
     pub(crate) modified: (i64, i64),
-    /// When anything of it changed; the kernel sets it.
+    /// The ctime, which only the kernel sets.
     pub(crate) changed: (i64, i64),
 }

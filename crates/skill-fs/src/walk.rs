@@ -1,63 +1,63 @@
-//! Every entry of one skill, in order and within limits.
+//! Lists every entry of a skill, in order and within limits.
 
 use skill::RelPath;
 
 use crate::sys::{Folder, Stat, Type, each_entry};
 use crate::{FsError, Root};
 
-/// What bounds a walk.
+/// The limits of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkLimits {
-    /// How many folders deep.
+    /// The maximum depth of nested folders.
     pub depth: usize,
-    /// How many entries, folders included.
+    /// The maximum number of entries, including folders.
     pub entries: usize,
-    /// How many bytes in all files.
+    /// The maximum number of bytes in all files.
     pub bytes: usize,
 }
 
 impl WalkLimits {
-    /// What one skill may have.
+    /// The limits of one skill.
     pub const SKILL: Self = Self { depth: 32, entries: 200_000, bytes: 1 << 30 };
 }
 
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is.
+    /// The path below the root.
     pub path: RelPath,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A folder.
     Folder,
     /// A regular file.
     File {
-        /// Its length in bytes.
+        /// The length in bytes.
         size: u64,
-        /// Whether its owner may execute it.
+        /// Whether the owner may execute it.
         executable: bool,
     },
-    /// A symbolic link and where it points, as written.
+    /// A symbolic link, with its target as written.
     Link(String),
     /// A FIFO, socket or device.
     Other(&'static str),
 }
 
-/// Returns every entry below `root`, sorted by path. No link is followed. Of a skill the repository is left out.
+/// Returns every entry below `root`, sorted by path. Follows no symlink, and skips the repository of a skill.
 pub fn walk(root: &Root, limits: &WalkLimits) -> Result<Vec<Entry>, FsError> {
     let mut bytes: u64 = 0;
-    let all = visit(root, limits, |at| {
-        let stat = at.stat()?;
+    let all = visit(root, limits, |entry| {
+        let stat = entry.stat()?;
         let kind = match stat.kind {
             Type::Folder => Kind::Folder,
             Type::File => Kind::File { size: stat.size, executable: stat.executable },
             Type::Other(kind) => Kind::Other(kind),
-            Type::Link => Kind::Link(at.read_link()?),
+            Type::Link => Kind::Link(entry.read_link()?),
         };
         if let Kind::File { size, .. } = kind {
             bytes = bytes.saturating_add(size);
@@ -71,45 +71,45 @@ pub fn walk(root: &Root, limits: &WalkLimits) -> Result<Vec<Entry>, FsError> {
     Ok(all.into_iter().map(|(path, kind)| Entry { path, kind }).collect())
 }
 
-/// Returns every path below `root` and what it is, sorted, as far as the folders themselves tell: nothing
-/// is looked at one by one.
+/// Returns every path below `root` with its type, sorted. Types come from the folder listings where possible, so that
+/// entries need not be examined one by one.
 pub(crate) fn list(root: &Root, limits: &WalkLimits) -> Result<Vec<(RelPath, Type)>, FsError> {
-    visit(root, limits, |at| {
-        // Some file systems do not say what an entry is.
-        let kind = at.kind.map_or_else(|| at.stat().map(|stat| stat.kind), Ok)?;
+    visit(root, limits, |entry| {
+        // Some file systems do not report the type of an entry in listings.
+        let kind = entry.kind.map_or_else(|| entry.stat().map(|stat| stat.kind), Ok)?;
         Ok((kind, kind))
     })
 }
 
-/// Returns the path of everything below `root` but folders, sorted. Nothing is looked at one by one, and no link is
-/// followed.
+/// Returns the path of every entry below `root` except folders, sorted. Entries are not examined one by one, and no
+/// symlink is followed.
 pub fn list_files(root: &Root, limits: &WalkLimits) -> Result<Vec<RelPath>, FsError> {
     let all = list(root, limits)?.into_iter();
     Ok(all.filter(|(_, kind)| *kind != Type::Folder).map(|(path, _)| path).collect())
 }
 
-/// An entry that a walk came to.
-pub(crate) struct At<'a> {
+/// An entry during a walk.
+pub(crate) struct VisitedEntry<'a> {
     root: &'a Root,
     folder: &'a Folder,
     name: &'a str,
     path: &'a RelPath,
-    /// What it is, if its folder tells.
+    /// The type, if the listing reports it.
     kind: Option<Type>,
 }
 
-impl At<'_> {
-    /// Returns true if its folder says that it is a folder.
+impl VisitedEntry<'_> {
+    /// Returns true if the listing reports it as a folder.
     pub(crate) fn is_folder(&self) -> bool {
         self.kind == Some(Type::Folder)
     }
 
-    /// Describes the entry; a link is described, not followed.
+    /// Returns the properties of the entry, without following a symlink.
     pub(crate) fn stat(&self) -> Result<Stat, FsError> {
         self.folder.stat(self.name).map_err(|source| confined(self.root, self.path, source))
     }
 
-    /// Returns where the link points.
+    /// Returns the target of the symlink.
     fn read_link(&self) -> Result<String, FsError> {
         let target = self.folder.read_link(self.name);
         let target = target.map_err(|source| confined(self.root, self.path, source))?;
@@ -120,14 +120,14 @@ impl At<'_> {
     }
 }
 
-/// Calls `look` for every entry below `root` and returns what it made of them, sorted by path. Folders, as
-/// `look` says, are entered; no link is followed.
+/// Calls `inspect` for every entry below `root` and returns its results, sorted by path. Enters each entry that
+/// `inspect` reports as a folder; follows no symlink.
 pub(crate) fn visit<T>(
     root: &Root,
     limits: &WalkLimits,
-    look: impl FnMut(&At<'_>) -> Result<(Type, T), FsError>,
+    inspect: impl FnMut(&VisitedEntry<'_>) -> Result<(Type, T), FsError>,
 ) -> Result<Vec<(RelPath, T)>, FsError> {
-    let mut walk = Walk { root, limits, look, all: Vec::new() };
+    let mut walk = Walk { root, limits, inspect, all: Vec::new() };
     walk.folder(&root.folder, None, 1)?;
     walk.all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     Ok(walk.all)
@@ -136,11 +136,11 @@ pub(crate) fn visit<T>(
 struct Walk<'a, T, F> {
     root: &'a Root,
     limits: &'a WalkLimits,
-    look: F,
+    inspect: F,
     all: Vec<(RelPath, T)>,
 }
 
-impl<T, F: FnMut(&At<'_>) -> Result<(Type, T), FsError>> Walk<'_, T, F> {
+impl<T, F: FnMut(&VisitedEntry<'_>) -> Result<(Type, T), FsError>> Walk<'_, T, F> {
     fn folder(
         &mut self,
         folder: &Folder,
@@ -153,27 +153,28 @@ impl<T, F: FnMut(&At<'_>) -> Result<(Type, T), FsError>> Walk<'_, T, F> {
         };
         let limit = |path: String, what, limit| Err(FsError::Limit { path, what, limit });
         if depth > self.limits.depth {
-            return limit(shown(), "folders inside each other", self.limits.depth);
+            return limit(shown(), "nested folder levels", self.limits.depth);
         }
-        // Folders are entered after the listing is done, so that few are open at a time.
+        // Folders are entered after the listing, so that few are open at a time.
         let mut inner = Vec::new();
-        let (root, limits, look, all) = (self.root, self.limits, &mut self.look, &mut self.all);
+        let (root, limits, inspect, all) =
+            (self.root, self.limits, &mut self.inspect, &mut self.all);
         let listed = each_entry(folder, |name, kind| {
-            if at.is_none() && root.passes_over(name) {
+            if at.is_none() && root.skips(name) {
                 return Ok(());
             }
             if all.len() >= limits.entries {
                 return limit(root.path().to_string(), "entries", limits.entries);
             }
             let (name, path) = child(name, at, root)?;
-            let (kind, made) = look(&At { root, folder, name, path: &path, kind })?;
+            let (kind, result) = inspect(&VisitedEntry { root, folder, name, path: &path, kind })?;
             if kind == Type::Folder {
                 inner.push(path.clone());
             }
-            all.push((path, made));
+            all.push((path, result));
             Ok(())
         });
-        listed.map_err(|error: FsError| error.named(&shown()))?;
+        listed.map_err(|error: FsError| error.or_at(&shown()))?;
         for path in inner {
             let name = path.parts().next_back().unwrap_or_default();
             let below = folder.folder(name).map_err(|source| confined(self.root, &path, source))?;
@@ -187,7 +188,7 @@ fn confined(root: &Root, path: &RelPath, source: std::io::Error) -> FsError {
     FsError::confined(root.path().join(path.as_str()).as_str(), source)
 }
 
-/// Returns the name of an entry as text and its path below the root.
+/// Returns the name of an entry as UTF-8 and its path below the root.
 fn child<'a>(
     name: &'a [u8],
     at: Option<&RelPath>,

@@ -1,11 +1,11 @@
-//! Which kind of archive a file is, and what is in it.
+//! Detects the format of an archive and reads it.
 
 use crate::{PackError, Package, tarball, zip_read};
 
-/// The largest archive that is read.
+/// The maximum size of an archive in bytes.
 pub const MAX_ARCHIVE: u64 = 64 << 20;
 
-/// A kind of archive.
+/// An archive format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// ZIP.
@@ -14,7 +14,7 @@ pub enum Format {
     TarGz,
 }
 
-/// Says what kind of archive bytes are, by how they begin.
+/// Detects the format of an archive from its first bytes.
 pub fn format_of(bytes: &[u8]) -> Option<Format> {
     match bytes {
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
@@ -23,11 +23,11 @@ pub fn format_of(bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// Reads an archive of one skill.
+/// Reads an archive that contains one skill.
 pub fn read(bytes: &[u8]) -> Result<Package, PackError> {
     let size = bytes.len() as u64;
     if size > MAX_ARCHIVE {
-        let what = "bytes of the archive";
+        let what = "archive size in bytes";
         return Err(PackError::Limit { what, found: size, limit: MAX_ARCHIVE });
     }
     match format_of(bytes) {

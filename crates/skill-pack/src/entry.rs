@@ -1,4 +1,4 @@
-//! What stands in an archive, whatever its format.
+//! Entries of an archive, independent of its format.
 
 /// An entry of an archive.
 #[derive(Debug)]
@@ -7,16 +7,16 @@ pub enum Entry<'a> {
     Folder(&'a str),
     /// A file.
     File {
-        /// Its name, as it stands there.
+        /// The name, as written in the archive.
         name: &'a str,
-        /// Whether it may be run.
+        /// Whether it is executable.
         executable: bool,
-        /// What it holds.
+        /// The content.
         bytes: Vec<u8>,
     },
-    /// Anything else: links, devices.
+    /// Anything else: a symlink or a device.
     Other {
-        /// Its name, as it stands there.
+        /// The name, as written in the archive.
         name: &'a str,
         /// What it is.
         kind: &'static str,

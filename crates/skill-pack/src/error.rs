@@ -1,76 +1,76 @@
-//! Why an archive is not taken.
+//! Errors of reading, creating, signing and verifying archives.
 
 use skill_fs::FsError;
 
 use crate::tree::MAX_RATIO;
 
-/// Why an archive is not taken, or not made. Nothing was written.
+/// The reason why an archive is refused or cannot be created. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
-    /// It is no archive that is known.
-    #[error("it is neither a ZIP file nor a tarball compressed with gzip")]
+    /// The file is not an archive of a supported format.
+    #[error("not a ZIP file or a gzip-compressed tarball")]
     NotAnArchive,
-    /// It is not put together as it should be.
-    #[error("the archive is damaged or made to deceive: {0}")]
+    /// The structure of the archive is invalid.
+    #[error("the archive is damaged or malicious: {0}")]
     Malformed(String),
-    /// It uses something that no skill needs.
-    #[error("the archive uses {0}, which no skill needs")]
+    /// The archive uses a feature of its format that no skill needs.
+    #[error("the archive uses {0}, which is not allowed for skills")]
     Unsupported(&'static str),
-    /// An entry has a name that leads elsewhere, or that no skill may use.
+    /// The name of an entry leads out of the folder or is not allowed in a skill.
     #[error("`{name}`: {why}")]
     Name {
-        /// The name as it stands there.
+        /// The name, as written in the archive.
         name: String,
         /// What is wrong with it.
         why: String,
     },
-    /// An entry is no file and no folder.
-    #[error("`{name}` is {kind}; only files and folders are taken")]
+    /// An entry is neither a file nor a folder.
+    #[error("`{name}` is {kind}; only files and folders are allowed")]
     Kind {
-        /// Its name.
+        /// The name.
         name: String,
         /// What it is.
         kind: &'static str,
     },
-    /// It has more, or larger ones, than are taken.
-    #[error("{what}: {found}, and at most {limit} are taken")]
+    /// A number or size exceeds a limit.
+    #[error("{what}: {found} (limit: {limit})")]
     Limit {
-        /// What there is too much of.
+        /// What exceeds the limit.
         what: &'static str,
-        /// How much.
+        /// The actual number.
         found: u64,
-        /// How much is taken.
+        /// The maximum number.
         limit: u64,
     },
-    /// It grows more than anything that is packed for good.
+    /// The compression ratio is higher than that of any ordinary file.
     #[error(
-        "`{name}` grows from {packed} to {size} bytes when it is unpacked, more than {MAX_RATIO} times"
+        "`{name}` expands from {packed} to {size} bytes when unpacked, more than {MAX_RATIO} times its size"
     )]
     Bomb {
-        /// The entry.
+        /// The name of the entry.
         name: String,
-        /// Its size in the archive.
+        /// The compressed size.
         packed: u64,
-        /// Its size as far as it was read.
+        /// The uncompressed size, as far as it was read.
         size: u64,
     },
-    /// It would be refused by whoever installs it.
-    #[error("`openskills install` would refuse the archive: {0}")]
+    /// The archive could not be installed.
+    #[error("`openskills install` would reject the archive: {0}")]
     NotInstallable(Box<PackError>),
-    /// There is not one folder at its root.
+    /// The root of the archive does not contain exactly one folder.
     #[error("{0}")]
     Root(String),
-    /// There is no SKILL.md in it.
-    #[error("there is no SKILL.md in `{0}`")]
+    /// There is no SKILL.md.
+    #[error("no SKILL.md in `{0}`")]
     NoSkillFile(String),
-    /// Its signature does not hold.
-    #[error("the signature does not hold: {0}")]
+    /// The signature cannot be verified.
+    #[error("invalid signature: {0}")]
     Signature(String),
-    /// It cannot be signed.
-    #[error("it cannot be signed: {0}")]
+    /// Signing failed.
+    #[error("cannot sign the archive: {0}")]
     NotSigned(String),
-    /// The program that signs and verifies cannot be used.
-    #[error("`ssh-keygen` cannot be used: {0}")]
+    /// The program that signs and verifies cannot be run.
+    #[error("cannot run `ssh-keygen`: {0}")]
     NoSigner(String),
     /// A file or folder cannot be used.
     #[error(transparent)]
@@ -78,34 +78,32 @@ pub enum PackError {
 }
 
 impl PackError {
-    /// Returns what to do about it.
+    /// Returns how to fix the problem.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Root(_) => Some(
-                "an archive holds one folder, called as the skill; `openskills pack DIR` makes one",
-            ),
+            Self::Root(_) => {
+                Some("pack one folder named after the skill; `openskills pack DIR` does that")
+            }
             Self::NotAnArchive => Some(
-                "name a folder with a SKILL.md, or an archive; `openskills pack DIR` makes one",
+                "pass a folder with a SKILL.md, or an archive; `openskills pack DIR` creates one",
             ),
-            Self::Malformed(_) => Some("get it again from where it is from, or ask who made it"),
+            Self::Malformed(_) => Some("download it again from its source, or contact its author"),
             Self::Bomb { .. } => Some(
-                "archives that fill a disk do that: get it again from where it is from, or ask who made it",
+                "it may be an archive bomb: download it again from its source, or contact its author",
             ),
             Self::NotInstallable(error) => match **error {
                 Self::Bomb { .. } => Some(
-                    "leave files of mostly repeated bytes out, or have a script of the skill make them",
+                    "leave out highly repetitive files, or generate them in one of the skill's scripts",
                 ),
                 ref error => error.hint(),
             },
-            Self::Unsupported(_) => Some("pack it again by `openskills pack DIR`"),
-            Self::Name { .. } => Some("give it another name, or leave it out of the skill"),
-            Self::Kind { .. } => Some("copy what a link leads to into the skill"),
-            Self::Limit { .. } => Some("leave out what the skill does not need"),
-            Self::NoSkillFile(_) => Some("name the folder of a skill: it holds a SKILL.md"),
-            Self::Signature(_) => Some("get it again, or ask who signed it"),
-            Self::NotSigned(_) => {
-                Some("name a key of SSH that may be read: --sign ~/.ssh/id_ed25519")
-            }
+            Self::Unsupported(_) => Some("repack it with `openskills pack DIR`"),
+            Self::Name { .. } => Some("rename it, or leave it out of the skill"),
+            Self::Kind { .. } => Some("replace a symlink with a copy of its target"),
+            Self::Limit { .. } => Some("remove files that the skill does not need"),
+            Self::NoSkillFile(_) => Some("pass a skill folder, which contains a SKILL.md"),
+            Self::Signature(_) => Some("download it again, or contact whoever signed it"),
+            Self::NotSigned(_) => Some("pass a readable SSH key: --sign ~/.ssh/id_ed25519"),
             Self::NoSigner(_) => Some("install OpenSSH 8.2 or later"),
             Self::Files(_) => None,
         }

@@ -1,13 +1,14 @@
-//! Skills as archives.
+//! Skill archives.
 //!
-//! * [`read`]: a ZIP or a tarball becomes a [`Package`] in memory, or an error; nothing is written before all of it was looked at
-//! * [`Package::of_folder`]: the same from a folder
-//! * [`zip`]: a package becomes the same bytes everywhere
-//! * [`Package::unpack`]: a package becomes files in a new folder
-//! * [`sign`], [`verify`]: signatures as `ssh-keygen -Y` makes and knows them
+//! * [`read`]: reads a ZIP file or a tarball into a [`Package`] in memory; checks all of it before anything is written
+//! * [`Package::of_folder`]: reads a folder
+//! * [`zip`]: writes a package as a ZIP file, the same bytes everywhere
+//! * [`Package::unpack`]: writes the files of a package to a new folder
+//! * [`sign`], [`verify`]: signatures in the format of `ssh-keygen -Y`
 //!
-//! A reader of archives is attacked by what other readers see in them. So what two readers could read in two ways is refused: names that stand twice or differ only in
-//! case, local headers that disagree with the directory, bytes that belong to two files, more than one folder at the root.
+//! Attacks on archives exploit that different readers see different content. So everything that two readers could
+//! interpret differently is refused: duplicate names and names that differ only in case, local headers that disagree
+//! with the central directory, bytes that belong to two files, more than one folder at the root.
 
 mod archive;
 mod entry;

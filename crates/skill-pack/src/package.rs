@@ -1,4 +1,4 @@
-//! A skill as a set of files in memory.
+//! The files of a skill, in memory.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,39 +12,40 @@ use skill_fs::{AbsPath, FsError, Kind, Root, SkillFile, WalkLimits, walk};
 use crate::PackError;
 use crate::tree::{FileContent, MAX_FILE, Tree};
 
-/// A skill as a set of files.
+/// The files of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// The name of its folder.
+    /// The name of the skill's folder.
     pub name: String,
-    /// Its files, sorted by path.
+    /// The files, sorted by path.
     pub files: Vec<PackedFile>,
 }
 
-/// A file of it.
+/// A file of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedFile {
-    /// Its path, seen from the skill.
+    /// The path, relative to the skill's folder.
     pub path: RelPath,
-    /// Whether it may be run.
+    /// Whether it is executable.
     pub executable: bool,
-    /// What it holds.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
 impl Package {
-    /// Reads a folder, without the repository that it may be. What no archive may hold is refused here as well: a link, a name that differs from another only in case.
+    /// Reads a folder, without its git repository. Refuses what archives may not contain: symlinks, and names that
+    /// differ only in case.
     pub fn of_folder(folder: &AbsPath) -> Result<Self, PackError> {
-        // The repository that a skill is written in is not part of it.
+        // The git repository of a skill is not part of the skill.
         let root = Root::open(folder)?.as_skill();
         let name = root.path().file_name().unwrap_or("skill").to_owned();
-        // What is no skill at all is told before what else is wrong with it.
+        // If the folder is not a skill at all, report that before any other problem.
         if !matches!(root.skill_file()?, SkillFile::Standard | SkillFile::Fallback) {
             return Err(PackError::NoSkillFile(name));
         }
         let mut tree = Tree::default();
         for entry in walk(&root, &WalkLimits::SKILL)? {
-            // Nor is what csk wrote beside its files.
+            // Nor is the marker that csk wrote.
             if entry.path.as_str() == MARKER_FILE {
                 continue;
             }
@@ -55,7 +56,7 @@ impl Package {
                     let bytes = root.read(&entry.path, MAX_FILE)?;
                     tree.file(&shown, FileContent { executable, bytes })?;
                 }
-                Kind::Link(_) => return Err(PackError::Kind { name: shown, kind: "a link" }),
+                Kind::Link(_) => return Err(PackError::Kind { name: shown, kind: "a symlink" }),
                 Kind::Other(kind) => return Err(PackError::Kind { name: shown, kind }),
             }
         }
@@ -67,19 +68,19 @@ impl Package {
             let fallback =
                 self.files.iter_mut().find(|file| file.path.as_str() == SKILL_FILE_FALLBACK);
             let Some(file) = fallback else { return Err(PackError::NoSkillFile(self.name)) };
-            // A package has the name of the standard.
+            // In a package, the file always has its standard name.
             file.path = RelPath::new(SKILL_FILE).expect("it is a plain name");
             self.files.sort_by(|one, other| one.path.as_str().cmp(other.path.as_str()));
         }
         Ok(self)
     }
 
-    /// Returns a file of it.
+    /// Returns the file at a path.
     pub fn file(&self, path: &str) -> Option<&PackedFile> {
         self.files.iter().find(|file| file.path.as_str() == path)
     }
 
-    /// Writes it as a new folder `to`, which must not be there.
+    /// Writes the files to a new folder `to`, which must not exist.
     pub fn unpack(&self, to: &Path) -> Result<(), PackError> {
         let failed = |path: &Path, source: io::Error| FsError::Io {
             path: path.display().to_string(),
@@ -88,13 +89,13 @@ impl Package {
         fs::create_dir(to).map_err(|source| failed(to, source))?;
         for file in &self.files {
             let path = to.join(file.path.as_str());
-            let made = path
+            let written = path
                 .parent()
                 .map_or(Ok(()), fs::create_dir_all)
                 .and_then(|()| fs::File::create_new(&path))
                 .and_then(|mut new| io::Write::write_all(&mut new, &file.bytes))
                 .and_then(|()| set_mode(&path, file));
-            made.map_err(|source| failed(&path, source))?;
+            written.map_err(|source| failed(&path, source))?;
         }
         Ok(())
     }
@@ -107,7 +108,7 @@ fn set_mode(path: &Path, file: &PackedFile) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+#[expect(clippy::unnecessary_wraps, reason = "fails on other systems")]
 fn set_mode(_: &Path, _: &PackedFile) -> io::Result<()> {
     Ok(())
 }

@@ -1,22 +1,22 @@
-//! The names in an archive: each must be one that every system reads alike, and none may be in the way of another.
+//! Collects the entries of an archive. Every name must mean the same on every system, and names must not conflict.
 
 use skill::{FileNameError, FileNames, RelPath};
 
 use crate::{PackError, Package, PackedFile};
 
-/// The most entries of an archive.
+/// The maximum number of entries in an archive.
 pub const MAX_FILES: usize = 10_000;
-/// The most bytes of all files.
+/// The maximum size of all files in bytes.
 pub const MAX_BYTES: u64 = 128 << 20;
-/// The most bytes of one file.
+/// The maximum size of a file in bytes.
 pub const MAX_FILE: u64 = 64 << 20;
 
-/// How much an archive, or a file in it, may grow. Text grows tenfold; what grows a thousandfold was made to.
+/// The maximum compression ratio of an archive, or of a file in it. Text has about 10; 1000 is a zip bomb.
 pub(crate) const MAX_RATIO: u64 = 200;
-/// What grows to less than this is no bomb, whatever it grew from.
+/// Content up to this size is never a zip bomb, whatever its compression ratio.
 pub(crate) const SMALL: u64 = 1 << 20;
 
-/// Files and folders as they come out of an archive.
+/// The files and folders of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     files: Vec<PackedFile>,
@@ -25,47 +25,44 @@ pub(crate) struct Tree {
     entries: usize,
 }
 
-/// What a file is.
+/// The content and mode of a file.
 pub(crate) struct FileContent {
-    /// Whether it may be run.
     pub(crate) executable: bool,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Tree {
-    /// Adds a file.
     pub(crate) fn file(
         &mut self,
         name: &str,
         FileContent { executable, bytes }: FileContent,
     ) -> Result<(), PackError> {
         let path = self.path(name)?;
-        self.names.file(&path).map_err(wrong)?;
+        self.names.file(&path).map_err(name_error)?;
         let size = bytes.len() as u64;
         if size > MAX_FILE {
             return Err(PackError::Limit {
-                what: "bytes of one file",
+                what: "file size in bytes",
                 found: size,
                 limit: MAX_FILE,
             });
         }
         self.bytes += size;
         if self.bytes > MAX_BYTES {
-            let (what, found) = ("bytes of all files", self.bytes);
+            let (what, found) = ("total size in bytes", self.bytes);
             return Err(PackError::Limit { what, found, limit: MAX_BYTES });
         }
         self.files.push(PackedFile { path, executable, bytes });
         Ok(())
     }
 
-    /// Adds a folder.
     pub(crate) fn folder(&mut self, name: &str) -> Result<(), PackError> {
         let plain = name.trim_end_matches('/');
         let path = self.path(if plain.is_empty() { name } else { plain })?;
-        self.names.folder(&path).map_err(wrong)
+        self.names.folder(&path).map_err(name_error)
     }
 
-    /// Counts an entry and reads its name.
+    /// Counts an entry and parses its name.
     fn path(&mut self, name: &str) -> Result<RelPath, PackError> {
         self.entries += 1;
         if self.entries > MAX_FILES {
@@ -76,22 +73,23 @@ impl Tree {
             .map_err(|error| PackError::Name { name: name.to_owned(), why: error.to_string() })
     }
 
-    /// Returns the package, whose one folder at the root has its name.
+    /// Returns the package, named after the one folder at the root.
     pub(crate) fn package(self) -> Result<Package, PackError> {
-        self.names.finish().map_err(wrong)?;
+        self.names.finish().map_err(name_error)?;
         let roots: Vec<&str> = self.names.roots().collect();
         let name = match roots.as_slice() {
             [] => return Err(PackError::Root("the archive is empty".to_owned())),
             [name] => (*name).to_owned(),
             all if all.contains(&"__MACOSX") => {
                 return Err(PackError::Root(
-                    "beside the skill there is a folder `__MACOSX`, as the Finder makes it"
+                    "contains a `__MACOSX` folder next to the skill, as created by the macOS Finder"
                         .to_owned(),
                 ));
             }
             [one, other, ..] => {
-                let told = format!("there is not one folder at the root: `{one}` and `{other}`");
-                return Err(PackError::Root(told));
+                let message =
+                    format!("expected one folder at the root, found `{one}` and `{other}`");
+                return Err(PackError::Root(message));
             }
         };
         let inside = |file: PackedFile| {
@@ -108,8 +106,8 @@ impl Tree {
     }
 }
 
-fn wrong(error: FileNameError) -> PackError {
-    PackError::Name { name: error.name, why: error.why }
+fn name_error(error: FileNameError) -> PackError {
+    PackError::Name { name: error.name, why: error.reason }
 }
 
 #[cfg(test)]
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_folder_with_a_skill_is_taken() {
+    fn one_folder_with_a_skill_is_accepted() {
         let package = package(&["pdf/", "pdf/SKILL.md", "pdf/a/", "pdf/a/b.md"]).unwrap();
         assert_eq!(package.name, "pdf");
         let paths: Vec<&str> = package.files.iter().map(|file| file.path.as_str()).collect();
@@ -137,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_read_in_two_ways_are_refused() {
+    fn invalid_and_ambiguous_names_are_refused() {
         for names in [
             vec![],
             vec!["SKILL.md"],

@@ -1,4 +1,4 @@
-//! A package as a ZIP file: the same bytes for the same files, everywhere and at any time.
+//! Writes a package as a ZIP file: the same files give the same bytes, everywhere and at any time.
 
 use std::io::Write;
 
@@ -7,12 +7,13 @@ use flate2::write::DeflateEncoder;
 
 use crate::{PackError, Package, read};
 
-/// The time of every entry: the first that a ZIP file can say, 1 January 1980.
+/// The date of every entry: 1 January 1980, the earliest in a ZIP file.
 const DATE: u16 = (1 << 5) | 1;
-/// Version 2.0, made by a Unix.
-const NEEDED: u16 = 20;
-const MADE_BY: u16 = (3 << 8) | NEEDED;
-/// Names are UTF-8.
+/// ZIP version 2.0.
+const VERSION_NEEDED: u16 = 20;
+/// Made on Unix.
+const MADE_BY: u16 = (3 << 8) | VERSION_NEEDED;
+/// The flag for UTF-8 names.
 const UTF8: u16 = 1 << 11;
 
 struct Entry {
@@ -22,23 +23,24 @@ struct Entry {
     packed: u32,
     size: u32,
     mode: u32,
-    at: u32,
+    offset: u32,
 }
 
-/// Writes a package as a ZIP file: its folder at the root, entries sorted, fixed times and modes. What [`read`] would not give back is refused.
+/// Writes a package as a ZIP file, with one folder at the root, sorted entries, and fixed times and modes. Fails if
+/// [`read`] would not return the same package.
 pub fn zip(package: &Package) -> Result<Vec<u8>, PackError> {
-    let bytes = written(package)?;
+    let bytes = encode(package)?;
     match read(&bytes) {
-        Ok(again) if again == *package => Ok(bytes),
+        Ok(reread) if reread == *package => Ok(bytes),
         Ok(_) => {
-            let why = "it is read otherwise than it was written".to_owned();
-            Err(PackError::NotInstallable(Box::new(PackError::Malformed(why))))
+            let message = "its content differs when read back".to_owned();
+            Err(PackError::NotInstallable(Box::new(PackError::Malformed(message))))
         }
         Err(error) => Err(PackError::NotInstallable(Box::new(error))),
     }
 }
 
-fn written(package: &Package) -> Result<Vec<u8>, PackError> {
+fn encode(package: &Package) -> Result<Vec<u8>, PackError> {
     let mut bytes = Vec::new();
     let mut entries = Vec::new();
     let folder = format!("{}/", package.name);
@@ -50,12 +52,12 @@ fn written(package: &Package) -> Result<Vec<u8>, PackError> {
     let start = length(bytes.len())?;
     for entry in &entries {
         bytes.extend(b"PK\x01\x02");
-        put16(&mut bytes, &[MADE_BY, NEEDED, UTF8, entry.method, 0, DATE]);
+        put16(&mut bytes, &[MADE_BY, VERSION_NEEDED, UTF8, entry.method, 0, DATE]);
         put32(&mut bytes, &[entry.crc, entry.packed, entry.size]);
         put16(&mut bytes, &[short(entry.name.len())?, 0, 0, 0, 0]);
-        // A folder is one to DOS as well.
+        // The DOS attribute of a folder.
         let dos = if entry.name.ends_with('/') { 0x10 } else { 0 };
-        put32(&mut bytes, &[(entry.mode << 16) | dos, entry.at]);
+        put32(&mut bytes, &[(entry.mode << 16) | dos, entry.offset]);
         bytes.extend(entry.name.as_bytes());
     }
     let size = length(bytes.len())? - start;
@@ -74,7 +76,7 @@ fn add(
     mode: u32,
     content: &[u8],
 ) -> Result<(), PackError> {
-    let deflated = deflated(content);
+    let deflated = deflate(content);
     let (method, data) = match &deflated {
         Some(data) if data.len() < content.len() => (8, data.as_slice()),
         _ => (0, content),
@@ -84,12 +86,12 @@ fn add(
         crc: crc32fast::hash(content),
         packed: length(data.len())?,
         size: length(content.len())?,
-        at: length(bytes.len())?,
+        offset: length(bytes.len())?,
         name,
         mode,
     };
     bytes.extend(b"PK\x03\x04");
-    put16(bytes, &[NEEDED, UTF8, entry.method, 0, DATE]);
+    put16(bytes, &[VERSION_NEEDED, UTF8, entry.method, 0, DATE]);
     put32(bytes, &[entry.crc, entry.packed, entry.size]);
     put16(bytes, &[short(entry.name.len())?, 0]);
     bytes.extend(entry.name.as_bytes());
@@ -98,7 +100,7 @@ fn add(
     Ok(())
 }
 
-fn deflated(content: &[u8]) -> Option<Vec<u8>> {
+fn deflate(content: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content).ok()?;
     encoder.finish().ok()
@@ -119,5 +121,9 @@ fn length(length: usize) -> Result<u32, PackError> {
 
 fn short(length: usize) -> Result<u16, PackError> {
     let (found, limit) = (length as u64, u64::from(u16::MAX));
-    u16::try_from(length).map_err(|_| PackError::Limit { what: "bytes of a name", found, limit })
+    u16::try_from(length).map_err(|_| PackError::Limit {
+        what: "file name length in bytes",
+        found,
+        limit,
+    })
 }

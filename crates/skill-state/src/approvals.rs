@@ -1,7 +1,8 @@
-//! What the user approved: a skill from one origin with one content, and how far it may go.
+//! Approvals by the user: each covers one skill with one origin and one digest, and the permissions granted to it.
 //!
-//! An approval binds to the digest of the whole bundle, so whatever changes in a skill asks again. What the skill declares
-//! is part of that content; what is kept here is the user's own word: hosts, variables, direct writes, deletions.
+//! An approval is bound to the digest of the whole bundle, so any change in the skill needs a new one. The bundle includes
+//! what the skill declares; an approval stores only what the user granted: files, hosts, variables, direct writes and
+//! deletions.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,42 +10,43 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use skill::capabilities::{
-    Anchor, CapabilityExtents, CapabilityKind, Extent, Host, Permission, Place, Reach,
+    Anchor, AnchoredFolder, CapabilityExtents, CapabilityKind, Extent, Host, Permission, Reach,
 };
-use skill::json::{self as reader, Object, Text, Unknown};
+use skill::json::{self as reader, Object, Text, UnknownKeys};
 use skill::{Code, Diagnostic, Digest};
 use skill_fs::{AbsPath, FsError, read_text, write_file};
 
-/// Why the approvals cannot be used.
+/// Why a state file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The file cannot be read or written.
     #[error(transparent)]
     Files(#[from] FsError),
-    /// The file is not what it should be. It is never taken for an empty one.
-    #[error("{file} is malformed")]
+    /// The file is malformed. It is never treated as empty.
+    #[error("`{file}` is malformed")]
     Malformed {
         /// The file.
         file: String,
-        /// Every problem of it.
+        /// Every problem in it.
         diagnostics: Vec<Diagnostic>,
     },
 }
 
-/// What the user grants beyond what the sandbox allows by itself. Nothing in it follows from a declaration alone.
+/// What the user grants beyond the defaults of the sandbox. A declaration of the skill never grants any of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Files and folders beyond the skill and the workspace that may be read: absolute, or below the home.
-    pub read: BTreeSet<Place>,
-    /// Those of them that the user typed. The others were confirmed by an answer, which counts only while nothing in them has to be named.
-    pub named: BTreeSet<Place>,
-    /// Hosts that may be reached.
+    /// Readable files and folders outside the skill and the workspace: absolute, or below the home folder.
+    pub read: BTreeSet<AnchoredFolder>,
+    /// Those that the user named explicitly. The others were confirmed at a prompt, which is enough only as long as they
+    /// contain nothing that must be named explicitly.
+    pub named: BTreeSet<AnchoredFolder>,
+    /// Hosts that may be contacted.
     pub network: Reach<Host>,
-    /// Variables of the environment that may be read.
+    /// Environment variables that may be read.
     pub env: BTreeSet<String>,
-    /// Whether files of the workspace may be written directly, without a look at the changes first.
+    /// Whether workspace files may be written directly, without reviewing the changes first.
     pub direct_writes: bool,
-    /// Whether files of the workspace may be deleted.
+    /// Whether workspace files may be deleted.
     pub deletions: bool,
 }
 
@@ -67,26 +69,26 @@ impl Grant {
         *self == Self::default()
     }
 
-    /// Returns what is granted, one by one.
+    /// Returns the granted permissions.
     pub fn permissions(&self) -> Vec<Permission> {
         CapabilityKind::ALL.into_iter().flat_map(|kind| self.of(kind)).collect()
     }
 
-    /// Returns what is granted, one line each.
+    /// Returns the granted permissions, one per line.
     pub fn lines(&self) -> Vec<String> {
         self.permissions().iter().map(ToString::to_string).collect()
     }
 
     fn of(&self, kind: CapabilityKind) -> Vec<Permission> {
-        let permission = |what: &dyn fmt::Display| Permission::new(kind, what);
+        let permission = |item: &dyn fmt::Display| Permission::new(kind, item);
         match kind {
-            CapabilityKind::Read => self.read.iter().map(|place| permission(place)).collect(),
+            CapabilityKind::Read => self.read.iter().map(|folder| permission(folder)).collect(),
             CapabilityKind::Write => {
-                let switches = [(self.direct_writes, DIRECT_WRITES), (self.deletions, DELETIONS)];
-                switches
+                let options = [(self.direct_writes, DIRECT_WRITES), (self.deletions, DELETIONS)];
+                options
                     .iter()
-                    .filter(|(is_on, _)| *is_on)
-                    .map(|(_, what)| permission(what))
+                    .filter(|(is_granted, _)| *is_granted)
+                    .map(|(_, item)| permission(item))
                     .collect()
             }
             CapabilityKind::Network => match &self.network {
@@ -94,44 +96,44 @@ impl Grant {
                 Reach::Only(hosts) => hosts.iter().map(|host| permission(host)).collect(),
             },
             CapabilityKind::Env => self.env.iter().map(|name| permission(name)).collect(),
-            // Programs and tools are decided by policy, call by call, and there are no secrets to hand out.
+            // The policy decides about programs and tools for each call, and there are no secrets to grant.
             CapabilityKind::Exec | CapabilityKind::Secrets | CapabilityKind::Tools => Vec::new(),
         }
     }
 }
 
-/// What is shown and logged for writes while a script runs, without a look at the changes first.
+/// The label for direct writes, in output and logs.
 pub const DIRECT_WRITES: &str = "the workspace, directly";
-/// What is shown and logged for files of the workspace that may be deleted.
+/// The label for deletions, in output and logs.
 pub const DELETIONS: &str = "deletions in the workspace";
-/// What is shown and logged for a network without limits.
+/// The label for unrestricted network access, in output and logs.
 pub const ANY_HOST: &str = "any host";
 
 /// One approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// Where the skill comes from: the address of its repository, or its folder.
+    /// The origin of the skill: the URL of its repository, or its folder.
     pub origin: String,
     /// Its name.
     pub skill: String,
-    /// Its id when it was approved.
+    /// Its ID when it was approved.
     pub skill_id: String,
-    /// The digest of everything that it is.
+    /// The digest of the bundle.
     pub bundle: Digest,
     /// What was granted.
     pub grant: Grant,
-    /// What it declared, to show what is different in a later version.
+    /// What it declared, to show the differences in a later version.
     pub capabilities: CapabilityExtents,
-    /// When.
+    /// When it was approved.
     pub approved_at: Timestamp,
-    /// Until when; absent means until it is revoked.
+    /// When it expires; `None` means when it is revoked.
     pub expires_at: Option<Timestamp>,
-    /// The session that it holds for; absent means every one.
+    /// The session it is limited to; `None` means all sessions.
     pub session: Option<String>,
 }
 
 impl Approval {
-    /// Returns what an approval is called by.
+    /// Returns the ID of the approval.
     pub fn id(&self) -> String {
         let session = self.session.as_deref().unwrap_or_default();
         let bundle = self.bundle.to_string();
@@ -140,9 +142,9 @@ impl Approval {
         Digest::of(all.as_bytes()).short()[..12].to_owned()
     }
 
-    /// Returns true if it holds at that moment, in that session.
-    pub fn holds(&self, now: Timestamp, session: &str) -> bool {
-        // One from the future was not made by this program, or by a clock that was wrong.
+    /// Returns true if the approval is valid at `now` in `session`.
+    pub fn is_active(&self, now: Timestamp, session: &str) -> bool {
+        // An approval from the future is forged, or was made with a wrong clock.
         let is_past = self.approved_at.duration_since(now) < SignedDuration::from_mins(5);
         is_past
             && self.expires_at.is_none_or(|end| now < end)
@@ -150,18 +152,18 @@ impl Approval {
     }
 }
 
-/// What an approval is of: one content from one origin.
+/// What an approval covers: one bundle from one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalKey<'a> {
-    /// Where the skill comes from.
+    /// The origin of the skill.
     pub origin: &'a str,
     /// Its name.
     pub skill: &'a str,
-    /// The digest of everything that it is.
+    /// The digest of the bundle.
     pub bundle: &'a Digest,
 }
 
-/// Everything that the user approved, the oldest first.
+/// All approvals of the user, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
     all: Vec<Approval>,
@@ -171,16 +173,16 @@ impl Approvals {
     /// The name of the file in the state folder.
     pub const FILE: &'static str = "approvals.json";
 
-    /// Reads them. A file that cannot be understood is an error, not an empty list.
+    /// Reads the file. A malformed file is an error, not an empty list.
     pub fn load(state: &AbsPath) -> Result<Self, StateError> {
         let path = state.join(Self::FILE);
-        // A link to nothing would look like no decision at all.
+        // A broken link would look like an empty list.
         if path.as_path().is_symlink() {
-            return Err(FsError::NotRegular { path: path.to_string(), kind: "a link" }.into());
+            return Err(FsError::NotRegular { path: path.to_string(), kind: "a symlink" }.into());
         }
         let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
         let (all, diagnostics) = reader::read(path.as_str(), &text, |object| {
-            object.unknown_keys(Unknown::Refused);
+            object.unknown_keys(UnknownKeys::Refused);
             crate::schema_version(object)?;
             Some(object.required_objects("approvals", approval))
         });
@@ -190,7 +192,7 @@ impl Approvals {
         }
     }
 
-    /// Writes them.
+    /// Writes the file.
     pub fn save(&self, state: &AbsPath) -> Result<(), StateError> {
         let all: Vec<Value> = self.all.iter().map(to_json).collect();
         let value = json!({ "schema_version": 1, "approvals": all });
@@ -198,45 +200,45 @@ impl Approvals {
         Ok(())
     }
 
-    /// Returns all of them, the oldest first.
+    /// Returns all approvals, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Approval> {
         self.all.iter()
     }
 
-    /// Returns the one for exactly this content that holds.
+    /// Returns the active approval for exactly this bundle.
     pub fn find(&self, key: ApprovalKey<'_>, now: Timestamp, session: &str) -> Option<&Approval> {
         self.all.iter().rev().find(|approval| {
             approval.origin == key.origin
                 && approval.skill == key.skill
                 && approval.bundle == *key.bundle
-                && approval.holds(now, session)
+                && approval.is_active(now, session)
         })
     }
 
-    /// Returns the last one for any content of a skill, whether it holds or not.
+    /// Returns the latest approval of any version of a skill, active or not.
     pub fn last_of(&self, origin: &str, skill: &str) -> Option<&Approval> {
         self.all.iter().rev().find(|approval| approval.origin == origin && approval.skill == skill)
     }
 
-    /// Adds one; it replaces the one for the same content.
+    /// Adds an approval, replacing the one for the same bundle.
     pub fn add(&mut self, approval: Approval) {
         let id = approval.id();
         self.all.retain(|other| other.id() != id);
         self.all.push(approval);
     }
 
-    /// Removes those for which `is_meant` holds, and returns them.
-    pub fn remove(&mut self, is_meant: impl Fn(&Approval) -> bool) -> Vec<Approval> {
-        let (gone, kept) = std::mem::take(&mut self.all).into_iter().partition(is_meant);
+    /// Removes and returns the approvals for which `matches` returns true.
+    pub fn remove(&mut self, matches: impl Fn(&Approval) -> bool) -> Vec<Approval> {
+        let (removed, kept) = std::mem::take(&mut self.all).into_iter().partition(matches);
         self.all = kept;
-        gone
+        removed
     }
 }
 
 fn to_json(approval: &Approval) -> Value {
     let Grant { read, named, network, env, direct_writes, deletions } = &approval.grant;
     let [read, named] =
-        [read, named].map(|places| places.iter().map(ToString::to_string).collect::<Vec<_>>());
+        [read, named].map(|folders| folders.iter().map(ToString::to_string).collect::<Vec<_>>());
     let network = match network {
         Reach::Everything => json!("any"),
         Reach::Only(hosts) => json!(hosts.iter().map(ToString::to_string).collect::<Vec<_>>()),
@@ -278,36 +280,36 @@ fn to_json(approval: &Approval) -> Value {
 }
 
 fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
-    object.unknown_keys(Unknown::Refused);
-    // It follows from the rest; it stands in the file for people.
+    object.unknown_keys(UnknownKeys::Refused);
+    // Derived from the other fields; stored only for readers of the file.
     object.text("id");
     let origin = object.required("origin");
     let skill = object.required("skill");
     let skill_id = object.required("skill_id");
     let bundle = object.required("bundle_sha256");
     let bundle = bundle.and_then(|text| parsed(object, text, |text| text.parse().ok(), "a digest"));
-    let read_places = places(object, "read");
-    // Without it, as older versions wrote approvals, all of them were confirmed by an answer.
-    let named = places(object, "read_named");
+    let read_folders = folders(object, "read");
+    // Older versions did not write this key: all their folders were confirmed at a prompt.
+    let named = folders(object, "read_named");
     let network = network(object);
     let env = object.texts("env").into_iter().map(|text| text.value).collect();
     let direct_writes = object.boolean("direct_writes");
     let deletions = object.boolean("deletions");
     let declared = object.object("capabilities", capabilities);
-    // As it was called before; a file with both is refused, since the older one stays unread.
+    // The former name of the key. A file with both is rejected, because the old one then counts as unknown.
     let capabilities = match declared {
         Some(declared) => Some(declared),
         None => object.object("powers", capabilities),
     };
     let approved_at = object.required("approved_at").and_then(|text| time(object, text));
     let expires_at = match object.text("expires_at") {
-        // An end that cannot be read must not become no end.
+        // An unreadable expiry must not become "never expires".
         Some(text) => Some(time(object, text)?),
         None => None,
     };
     let session = object.text("session").map(|text| text.value);
     let grant = Grant {
-        read: read_places?,
+        read: read_folders?,
         named: named?,
         network: network?,
         env,
@@ -330,10 +332,11 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     })
 }
 
-/// Reads granted places. One in the workspace or without an anchor was not written by this program.
-fn places(object: &mut Object<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<Place>> {
+/// Reads granted folders. This program never writes one inside the workspace or the skill.
+fn folders(object: &mut Object<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<AnchoredFolder>> {
     let outside = |text: &str| {
-        Place::parse(text).filter(|place| matches!(place.anchor(), Anchor::Home | Anchor::Root))
+        AnchoredFolder::parse(text)
+            .filter(|folder| matches!(folder.anchor(), Anchor::Home | Anchor::Root))
     };
     let texts = object.texts(key);
     texts.into_iter().map(|text| parsed(object, text, outside, "an absolute path")).collect()
@@ -341,8 +344,8 @@ fn places(object: &mut Object<'_, '_, '_>, key: &'static str) -> Option<BTreeSet
 
 fn network(object: &mut Object<'_, '_, '_>) -> Option<Reach<Host>> {
     let Some(network) = object.one_or_many("network") else {
-        let place = object.place();
-        object.problem(Code::MissingKey, place, "`network` is missing; expected a list of hosts");
+        let range = object.opening_brace();
+        object.problem(Code::MissingKey, range, "`network` is missing; expected a list of hosts");
         return None;
     };
     match network {
@@ -358,29 +361,29 @@ fn network(object: &mut Object<'_, '_, '_>) -> Option<Reach<Host>> {
     }
 }
 
-/// Reads what was declared. A word that is not known must not become no limit.
+/// Reads the declared capabilities. An unknown value must not become "no limit".
 fn capabilities(object: &mut Object<'_, '_, '_>) -> Option<CapabilityExtents> {
-    object.unknown_keys(Unknown::Refused);
-    let mut is_whole = true;
+    object.unknown_keys(UnknownKeys::Refused);
+    let mut is_complete = true;
     let extents = CapabilityExtents::new(|kind| match object.one_or_many(kind.as_str()) {
         None => Extent::Undeclared,
         Some(reader::OneOrMany::One(text)) if text.value == "any" => Extent::Anything,
         Some(reader::OneOrMany::One(text)) => {
-            is_whole = parsed(object, text, |_| None::<bool>, "`any` or a list").is_some();
+            is_complete = parsed(object, text, |_| None::<bool>, "`any` or a list").is_some();
             Extent::Undeclared
         }
         Some(reader::OneOrMany::Many(texts)) => {
             Extent::Only(texts.into_iter().map(|text| text.value).collect())
         }
     });
-    is_whole.then_some(extents)
+    is_complete.then_some(extents)
 }
 
 fn time(object: &mut Object<'_, '_, '_>, text: Text) -> Option<Timestamp> {
-    parsed(object, text, |text| text.parse().ok(), "a time")
+    parsed(object, text, |text| text.parse().ok(), "a timestamp such as `2026-01-31T12:00:00Z`")
 }
 
-/// Reads a text by `read`, or says what was expected.
+/// Parses a string with `read`, or reports what was expected.
 fn parsed<T>(
     object: &mut Object<'_, '_, '_>,
     text: Text,

@@ -1,20 +1,23 @@
-//! What the user said about audits, what was found before, and what follows for an install.
+//! The user's audit decisions, stored verdicts, and their effect on installs.
 //!
-//! Everything is kept under csk's home, in `audit/`: nothing that a skill ships is ever read as a word of the user.
+//! Everything is stored in `audit/` under csk's home folder: nothing that a skill ships can act as a decision of the user.
 
 mod bundle;
 mod gate;
 mod policy;
 mod verdicts;
 
-pub use bundle::{Bundle, MOST_OF_A_FILE};
-pub use gate::{Asked, AuditMode, Clearance, Decision, Known, Subject, clear, decide};
+pub use bundle::{Bundle, MAX_AUDITED_BYTES};
+pub use gate::{
+    AuditMode, AuditSubject, Clearance, ClearanceInputs, ConfirmationRequest, Decision, clear,
+    decide,
+};
 pub use policy::{AuditPolicy, Pin, Revocation, Revoked, Suppression};
 pub use verdicts::Verdicts;
 
 use skill_fs::AbsPath;
 
-/// Returns the folder of everything about audits.
+/// Returns the folder of all audit state.
 pub fn audit_folder(home: &AbsPath) -> AbsPath {
     home.join("audit")
 }

@@ -1,59 +1,59 @@
-//! The policy of the organisation: a file of the machine's administrator that users can only tighten.
+//! The organization's policy: a file of the machine's administrator, which users can only tighten.
 
 use skill::capabilities::{Host, Reach};
-use skill::json::{self as reader, Object, Unknown};
+use skill::json::{self as reader, Object, UnknownKeys};
 use skill::{AllowedTools, Code, Digest, ToolRule};
 use skill_fs::{AbsPath, FsError, read_text};
 
 use crate::origin::{Pattern, origin_key};
 use crate::{SkillSource, StateError};
 
-/// A skill, as the policy sees it.
+/// The properties of a skill that the policy checks.
 #[derive(Debug, Clone, Copy)]
-pub struct Used<'a> {
-    /// Every name and id that it goes by.
+pub struct PolicySubject<'a> {
+    /// All its names and IDs.
     pub names: &'a [String],
-    /// Where it comes from, as far as that is proven.
+    /// Its proven origin.
     pub origin: &'a str,
-    /// Where it says that it comes from.
+    /// The origins it claims.
     pub claimed: &'a [String],
-    /// Who vouches for it.
+    /// Its trust level.
     pub source: SkillSource,
 }
 
-/// The trust levels that a skill must at least have.
+/// The minimum trust levels of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequiredTrust {
-    /// To be activated, listed and read.
+    /// Required to activate, list and read it.
     pub activate: SkillSource,
-    /// To have its scripts run.
+    /// Required to run its scripts.
     pub run: SkillSource,
 }
 
-/// What the organisation forbids. The default forbids nothing.
+/// The restrictions of the organization. The default has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrgPolicy {
-    /// Names or ids of skills that may not be used.
+    /// Names or IDs of skills that may not be used.
     pub denied_skills: Vec<Pattern>,
-    /// Origins whose skills may not be used, as [`origin_key`] writes them.
+    /// Origins whose skills may not be used, as returned by [`origin_key`].
     pub denied_origins: Vec<Pattern>,
-    /// Contents that may not be used.
+    /// Digests of skills that may not be used.
     pub denied_digests: Vec<Digest>,
-    /// Hosts that no skill may reach.
+    /// Hosts that no skill may contact.
     pub denied_hosts: Vec<Host>,
     /// Tools that no skill may call.
     pub denied_tools: Vec<ToolRule>,
-    /// The only origins whose skills may be used, besides builtin and the organisation's own; absent means any.
+    /// The only origins whose skills may be used, besides builtin skills and the organization's own; `None` means any.
     pub allowed_origins: Option<Vec<Pattern>>,
-    /// The only hosts that skills may reach.
+    /// The only hosts that skills may contact.
     pub allowed_hosts: Reach<Host>,
-    /// The trust levels that a skill must at least have.
+    /// The minimum trust levels of a skill.
     pub required: RequiredTrust,
-    /// Whether a run may be approved for once, without a record that stays.
+    /// Whether one-time approvals, which are not stored, are allowed.
     pub may_approve_once: bool,
-    /// How many days an approval lasts at most.
+    /// Maximum lifetime of an approval in days.
     pub max_approval_days: Option<u32>,
-    /// Whether lists of allowed tools are held to, whatever the user's settings say.
+    /// Whether `allowed-tools` lists are enforced, whatever the user's settings are.
     pub tools_are_allowlists: bool,
 }
 
@@ -79,76 +79,84 @@ impl Default for OrgPolicy {
 }
 
 impl OrgPolicy {
-    /// Reads the policy. No file means no policy; one that cannot be read or understood is an error, and nothing runs.
+    /// Reads the policy. A missing file means no policy; an unreadable or malformed one is an error, and nothing runs.
     pub fn load(path: &AbsPath) -> Result<Self, StateError> {
-        // A link to nothing, or a file where its folder should be, is not the absence of a policy.
-        for place in std::iter::successors(Some(path.clone()), AbsPath::parent).take(2) {
-            let is_link = place.as_path().is_symlink();
-            let is_wrong = (is_link && !place.as_path().exists())
-                || (place != *path && place.as_path().exists() && !place.as_path().is_dir());
+        // A broken link, or a file in place of its folder, must not count as a missing policy.
+        for path_or_parent in std::iter::successors(Some(path.clone()), AbsPath::parent).take(2) {
+            let is_link = path_or_parent.as_path().is_symlink();
+            let is_wrong = (is_link && !path_or_parent.as_path().exists())
+                || (path_or_parent != *path
+                    && path_or_parent.as_path().exists()
+                    && !path_or_parent.as_path().is_dir());
             if is_wrong {
-                let kind = if is_link { "a link to nothing" } else { "a file" };
-                return Err(FsError::NotRegular { path: place.to_string(), kind }.into());
+                let path = path_or_parent.to_string();
+                let error = if is_link {
+                    FsError::NotRegular { path, kind: "a broken symlink" }
+                } else {
+                    FsError::NotAFolder { path }
+                };
+                return Err(error.into());
             }
         }
         let Some(text) = read_text(path)? else { return Ok(Self::default()) };
         let (policy, diagnostics) = reader::read(path.as_str(), &text, |object| {
-            // A key that is not known could be a rule.
-            object.unknown_keys(Unknown::Refused);
+            // An unknown key could be a rule, so it must not be ignored.
+            object.unknown_keys(UnknownKeys::Refused);
             crate::schema_version(object)?;
             read_policy(object)
         });
         policy.ok_or_else(|| StateError::Malformed { file: path.to_string(), diagnostics })
     }
 
-    /// Returns why a skill may not be used, if so. What it claims of its origin is enough to deny it; only what is proven allows it.
-    /// Builtin skills and the organisation's own come from the administrator, who need not list them as origins.
-    pub fn refuses_use(&self, used: &Used<'_>) -> Option<String> {
-        let Used { names, origin, claimed, source } = used;
+    /// Returns the reason why a skill may not be used, if there is one. A claimed origin is enough to deny a skill, but
+    /// only a proven one allows it. Builtin skills and the organization's own need not be listed as origins, because they
+    /// come from the administrator.
+    pub fn refuses_use(&self, subject: &PolicySubject<'_>) -> Option<String> {
+        let PolicySubject { names, origin, claimed, source } = subject;
         let (origin, source) = (origin_key(origin), *source);
         let named = self
             .denied_skills
             .iter()
             .find(|rule| names.iter().any(|name| rule.matches_any_case(name)));
         if let Some(rule) = named {
-            return Some(format!("the organisation denies the skill `{}`", rule.as_str()));
+            return Some(format!("the organization denies the skill `{}`", rule.as_str()));
         }
         let origins: Vec<String> =
             claimed.iter().map(|claimed| origin_key(claimed)).chain([origin.clone()]).collect();
         let is_denied =
             |rule: &&Pattern| origins.iter().any(|origin| rule.matches_any_case(origin));
         if let Some(rule) = self.denied_origins.iter().find(is_denied) {
-            return Some(format!("the organisation denies skills from `{}`", rule.as_str()));
+            return Some(format!("the organization denies skills from `{}`", rule.as_str()));
         }
-        let is_known = |rules: &Vec<Pattern>| rules.iter().any(|rule| rule.matches(&origin));
+        let is_allowed = |rules: &Vec<Pattern>| rules.iter().any(|rule| rule.matches(&origin));
         if source > SkillSource::Org
-            && self.allowed_origins.as_ref().is_some_and(|rules| !is_known(rules))
+            && self.allowed_origins.as_ref().is_some_and(|rules| !is_allowed(rules))
         {
-            return Some(format!("the organisation does not allow skills from `{origin}`"));
+            return Some(format!("the organization does not allow skills from `{origin}`"));
         }
         (source > self.required.activate).then(|| {
-            let (least, is) = (self.required.activate.as_str(), source.as_str());
+            let (required, actual) = (self.required.activate.as_str(), source.as_str());
             format!(
-                "the organisation asks for skills of the trust level `{least}` at least; this is `{is}`"
+                "the organization requires trust level `{required}` or higher; this skill has `{actual}`"
             )
         })
     }
 
-    /// Returns why a content may not be used, if so.
+    /// Returns the reason why a skill with one of these digests may not be used, if there is one.
     pub fn refuses_digests(&self, digests: &[Digest]) -> Option<String> {
         let digest = digests.iter().find(|digest| self.denied_digests.contains(digest))?;
-        Some(format!("the organisation denies this very content, {digest}"))
+        Some(format!("the organization denies the content digest `{digest}`"))
     }
 
-    /// Returns why scripts of a skill may not run, if so.
+    /// Returns the reason why scripts of a skill may not run, if there is one.
     pub fn refuses_run(&self, source: SkillSource) -> Option<String> {
         (source > self.required.run).then(|| {
-            let (least, is) = (self.required.run.as_str(), source.as_str());
-            format!("the organisation runs scripts of the trust level `{least}` at least; this is `{is}`")
+            let (required, actual) = (self.required.run.as_str(), source.as_str());
+            format!("the organization requires trust level `{required}` or higher to run scripts; this skill has `{actual}`")
         })
     }
 
-    /// Returns the hosts of `network` that the organisation lets be reached; an error where that cannot be said.
+    /// Returns the hosts in `network` that the organization allows; an error if that cannot be determined.
     pub fn hosts(&self, network: &Reach<Host>) -> Result<Reach<Host>, String> {
         use skill::capabilities::Cover;
 
@@ -158,11 +166,11 @@ impl OrgPolicy {
         }
         match network {
             Reach::Everything => {
-                Err("the organisation denies hosts, so those that are needed must be named"
+                Err("the organization denies some hosts; list the hosts that the skill needs"
                     .to_owned())
             }
             Reach::Only(hosts) => {
-                // What holds a denied host as one of many goes as well.
+                // A wildcard that includes a denied host is dropped too.
                 let is_denied = |host: &Host| {
                     self.denied_hosts
                         .iter()
@@ -176,45 +184,45 @@ impl OrgPolicy {
 
 fn read_policy(object: &mut Object<'_, '_, '_>) -> Option<OrgPolicy> {
     let mut policy = OrgPolicy::default();
-    let mut is_whole = true;
+    let mut is_complete = true;
     object.object("deny", |deny| {
-        deny.unknown_keys(Unknown::Refused);
+        deny.unknown_keys(UnknownKeys::Refused);
         let skills = deny.texts("skills").into_iter();
         policy.denied_skills = skills.map(|text| Pattern::new(text.value)).collect();
         policy.denied_origins = origins(deny, "origins");
         for text in deny.texts("digests") {
             match text.value.parse() {
                 Ok(digest) => policy.denied_digests.push(digest),
-                Err(error) => wrong(deny, &text, &format!("{error}"), &mut is_whole),
+                Err(error) => wrong(deny, &text, &format!("{error}"), &mut is_complete),
             }
         }
-        policy.denied_hosts = hosts(deny, "hosts", &mut is_whole);
+        policy.denied_hosts = hosts(deny, "hosts", &mut is_complete);
         let rules = deny.texts("tools");
         policy.denied_tools =
             AllowedTools::from_items(rules.iter().map(|text| text.value.as_str())).rules;
     });
-    let is_there = object.has("allowed_origins");
+    let is_present = object.has("allowed_origins");
     let allowed = origins(object, "allowed_origins");
-    policy.allowed_origins = is_there.then_some(allowed);
-    let is_there = object.has("allowed_hosts");
-    let allowed = hosts(object, "allowed_hosts", &mut is_whole);
-    if is_there {
+    policy.allowed_origins = is_present.then_some(allowed);
+    let is_present = object.has("allowed_hosts");
+    let allowed = hosts(object, "allowed_hosts", &mut is_complete);
+    if is_present {
         policy.allowed_hosts = Reach::only(allowed);
     }
-    // As it was called before; a file with both is refused, since the older one stays unread.
+    // The former name of the key. A file with both is rejected, because the old one then counts as unknown.
     let required = if object.has("required_trust") { "required_trust" } else { "required_tier" };
     object.object(required, |required| {
-        required.unknown_keys(Unknown::Refused);
-        for (key, place) in
+        required.unknown_keys(UnknownKeys::Refused);
+        for (key, level) in
             [("activate", &mut policy.required.activate), ("run", &mut policy.required.run)]
         {
             let Some(text) = required.text(key) else { continue };
             match SkillSource::configured(&text.value) {
-                Some(source) => *place = source,
+                Some(source) => *level = source,
                 None => {
                     let expected = "expected `org`, `user` or `third_party`";
                     let message = format!("`{key}` is `{}`; {expected}", text.value);
-                    wrong(required, &text, &message, &mut is_whole);
+                    wrong(required, &text, &message, &mut is_complete);
                 }
             }
         }
@@ -229,28 +237,33 @@ fn read_policy(object: &mut Object<'_, '_, '_>) -> Option<OrgPolicy> {
         policy.tools_are_allowlists = text.value == "allowlist";
         if !policy.tools_are_allowlists {
             let message = format!("`allowed_tools` is `{}`; expected `allowlist`", text.value);
-            wrong(object, &text, &message, &mut is_whole);
+            wrong(object, &text, &message, &mut is_complete);
         }
     }
-    is_whole.then_some(policy)
+    is_complete.then_some(policy)
 }
 
 fn origins(object: &mut Object<'_, '_, '_>, key: &'static str) -> Vec<Pattern> {
     object.texts(key).into_iter().map(|text| Pattern::new(origin_key(&text.value))).collect()
 }
 
-fn hosts(object: &mut Object<'_, '_, '_>, key: &'static str, is_whole: &mut bool) -> Vec<Host> {
+fn hosts(object: &mut Object<'_, '_, '_>, key: &'static str, is_complete: &mut bool) -> Vec<Host> {
     let mut hosts = Vec::new();
     for text in object.texts(key) {
         match Host::parse(&text.value) {
             Some(host) => hosts.push(host),
-            None => wrong(object, &text, &format!("`{}` is not a host", text.value), is_whole),
+            None => wrong(object, &text, &format!("`{}` is not a host", text.value), is_complete),
         }
     }
     hosts
 }
 
-fn wrong(object: &mut Object<'_, '_, '_>, text: &reader::Text, message: &str, is_whole: &mut bool) {
-    *is_whole = false;
+fn wrong(
+    object: &mut Object<'_, '_, '_>,
+    text: &reader::Text,
+    message: &str,
+    is_complete: &mut bool,
+) {
+    *is_complete = false;
     object.problem(Code::BadValue, text.range.clone(), message);
 }

@@ -1,15 +1,15 @@
-//! Where skills come from, written so that one place has one spelling.
+//! Origins of skills, normalized so that equivalent URLs and paths are equal.
 
 use skill_fs::{AbsPath, real_path};
 
-/// Hosts that are another one.
+/// Hosts that serve the same repositories as another one.
 const ALIASES: [(&str, &str); 3] = [
     ("ssh.github.com", "github.com"),
     ("altssh.gitlab.com", "gitlab.com"),
     ("altssh.bitbucket.org", "bitbucket.org"),
 ];
 
-/// Returns a URL without a password or a token in it.
+/// Returns a URL without any password or token.
 pub fn without_password(url: &str) -> String {
     let Some((scheme @ ("https" | "http"), rest)) = url.split_once("://") else {
         return match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, user(rest)?))) {
@@ -23,16 +23,16 @@ pub fn without_password(url: &str) -> String {
     user(rest).map_or_else(|| url.to_owned(), |(_, rest)| format!("{scheme}://{rest}"))
 }
 
-/// Splits what stands before the host from the rest.
+/// Splits the user information before the host from the rest.
 fn user(rest: &str) -> Option<(&str, &str)> {
     let end = rest.find('/').unwrap_or(rest.len());
     let at = rest[..end].rfind('@')?;
     Some((&rest[..at], &rest[at + 1..]))
 }
 
-/// Returns an address of a repository without what does not matter: scheme, user, port, `www.`, `.git`, capitals of the host, and
-/// ways to write a path otherwise. `git@github.com:a/b.git` and `https://github.com/a/x/../b` are one place. A folder stays as it
-/// is.
+/// Normalizes the URL of a repository: drops the scheme, user, port, `www.` and `.git`, lower-cases the host and
+/// simplifies the path. `git@github.com:a/b.git` and `https://github.com/a/x/../b` have the same key. A folder stays a
+/// path.
 pub fn origin_key(origin: &str) -> String {
     if let Some(path) = local_path(origin) {
         let path = plain_path(&path);
@@ -46,7 +46,7 @@ pub fn origin_key(origin: &str) -> String {
         Some((_, rest)) => (true, rest),
         None => (false, origin),
     };
-    // ssh takes `[user@host:port]:path`.
+    // ssh accepts `[user@host:port]:path`.
     let unwrapped = rest
         .strip_prefix('[')
         .and_then(|rest| rest.split_once("]:"))
@@ -61,11 +61,11 @@ pub fn origin_key(origin: &str) -> String {
         Some(at) => &rest[at + 1..],
         None => rest,
     };
-    // An address of IPv6 has colons of its own.
+    // An IPv6 address contains colons.
     let from = if rest.starts_with('[') { rest.find(']').unwrap_or(0) } else { 0 };
     let at = rest[from..].find([':', '/']).map_or(rest.len(), |at| from + at);
     let (host, path) = rest.split_at(at);
-    // In a URL a port follows the colon, else a path.
+    // In a URL a port follows the colon, otherwise a path.
     let path = match path.strip_prefix(':') {
         Some(port) if is_url => port.find('/').map_or("", |slash| &port[slash..]),
         Some(path) => path,
@@ -79,7 +79,7 @@ pub fn origin_key(origin: &str) -> String {
     if path.is_empty() { host.to_owned() } else { format!("{host}/{path}") }
 }
 
-/// Returns true if two origins are one place, however they are written. Folders are compared by where they really are as well.
+/// Returns true if two origins are equivalent. Folders are also compared by their real paths.
 pub(crate) fn is_same_origin(one: &str, other: &str) -> bool {
     let real = |origin: &str| {
         let path = AbsPath::new(std::path::Path::new(&local_path(origin)?)).ok()?;
@@ -90,7 +90,7 @@ pub(crate) fn is_same_origin(one: &str, other: &str) -> bool {
         || matches!((real(one), real(other)), (Some(one), Some(other)) if is_same(&one, &other))
 }
 
-/// Returns the path of an origin on this machine: a folder, or a `file:` address of one.
+/// Returns the path of a local origin: a folder, or a `file:` URL.
 pub(crate) fn local_path(origin: &str) -> Option<String> {
     if origin.starts_with('/') {
         return Some(origin.to_owned());
@@ -101,7 +101,7 @@ pub(crate) fn local_path(origin: &str) -> Option<String> {
     (is_file && path.starts_with('/')).then(|| decoded(path))
 }
 
-/// Returns a path without `.`, `..` and empty parts, and without a slash at either end.
+/// Returns a path without `.`, `..` and empty components, and without leading or trailing slashes.
 pub fn plain_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -116,7 +116,7 @@ pub fn plain_path(path: &str) -> String {
     parts.join("/")
 }
 
-/// Resolves `%41` and the like.
+/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -137,27 +137,27 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// A text in which `*` stands for any characters.
+/// A pattern in which `*` matches any characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
 impl Pattern {
-    /// Makes a pattern.
+    /// Creates a pattern.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the pattern as it was written.
+    /// Returns the pattern as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns true if it stands for the whole of `text`, in whatever case either is written.
+    /// Returns true if the pattern matches all of `text`, ignoring case.
     pub fn matches_any_case(&self, text: &str) -> bool {
         Self(self.0.to_lowercase()).matches(&text.to_lowercase())
     }
 
-    /// Returns true if it stands for the whole of `text`.
+    /// Returns true if the pattern matches all of `text`.
     pub fn matches(&self, text: &str) -> bool {
         let mut parts = self.0.split('*');
         let first = parts.next().unwrap_or_default();
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_place_has_one_spelling() {
+    fn equivalent_origins_have_one_key() {
         for (origin, expected) in [
             ("https://github.com/a/b", "github.com/a/b"),
             ("https://GitHub.com/a/b.git/", "github.com/a/b"),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_stands_for_the_whole_text() {
+    fn a_pattern_matches_the_whole_text() {
         for (pattern, text, matches) in [
             ("a", "a", true),
             ("a", "ab", false),

@@ -1,11 +1,12 @@
-//! The trust level of a skill: who vouches for it.
+//! The trust level of a skill.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The trust level of a skill: who vouches for it, from the most trusted down. A skill is never shadowed by one of a lower trust level.
+/// The trust level of a skill, ordered from most to least trusted. A skill is never shadowed by one with a lower trust
+/// level.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -13,16 +14,16 @@ use serde::{Deserialize, Serialize};
 pub enum SkillSource {
     /// Shipped with the runtime.
     Builtin,
-    /// Provided by whoever administers the machine.
+    /// Provided by the machine's administrator.
     Org,
-    /// The user's own, or of a folder that the user trusts.
+    /// The user's own, or from a folder that the user trusts.
     User,
-    /// Anybody's.
+    /// Untrusted.
     ThirdParty,
 }
 
 impl SkillSource {
-    /// Returns the word of the data model.
+    /// Returns the name used in files and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Builtin => "builtin",
@@ -32,10 +33,10 @@ impl SkillSource {
         }
     }
 
-    /// Those that a configuration file can name. Nobody can declare a skill to be builtin.
+    /// The trust levels that a configuration file may set. No file can make a skill builtin.
     pub const CONFIGURABLE: [Self; 3] = [Self::Org, Self::User, Self::ThirdParty];
 
-    /// Reads the word of a configuration file.
+    /// Parses a trust level in a configuration file.
     pub fn configured(text: &str) -> Option<Self> {
         Self::CONFIGURABLE.into_iter().find(|source| source.as_str() == text)
     }

@@ -1,24 +1,24 @@
-//! Reads `allowed-tools` and its kin into rules. Matching a call against them is policy's work.
+//! Reads `allowed-tools` and similar fields into rules. The policy code matches calls against them.
 //!
-//! Rules are split at white space and commas outside parentheses, so `Bash(git log, -p)` is one rule.
-//! What cannot be read matches nothing: a slip of the author narrows, it never widens.
+//! Rules are split at whitespace and commas outside parentheses, so `Bash(git log, -p)` is one rule.
+//! A rule that cannot be parsed matches nothing, so an author's typo can only narrow what is allowed.
 
-/// One rule of a list of tools.
+/// One rule of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolRule {
     /// `Tool` or `Tool(specifier)`.
     Rule {
         /// The tool's name.
         tool: String,
-        /// What stands in the parentheses.
+        /// The text inside the parentheses.
         specifier: Option<String>,
     },
-    /// Text that is no rule. It matches nothing.
+    /// Text that is not a valid rule. It matches nothing.
     Malformed(String),
 }
 
 impl ToolRule {
-    /// Returns true if whatever `other` matches is surely matched by this one.
+    /// Returns true if this rule is certain to match everything that `other` matches.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -40,7 +40,7 @@ impl std::fmt::Display for ToolRule {
     }
 }
 
-/// The rules of one field, in its order. Empty means that no tool is allowed.
+/// The rules of one field, in order. An empty list allows no tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedTools {
     /// The rules.
@@ -48,14 +48,14 @@ pub struct AllowedTools {
 }
 
 impl AllowedTools {
-    /// Reads the text form: rules separated by white space or commas.
+    /// Parses the string form: rules separated by whitespace or commas.
     pub fn from_text(text: &str) -> Self {
         let mut rules: Vec<ToolRule> = Vec::new();
         for token in tokens(text) {
             match rules.last_mut() {
-                // One report is enough, and a rule that grows would cost time.
+                // One diagnostic is enough, and growing the rule further would cost time.
                 Some(ToolRule::Malformed(_)) if token.starts_with('(') => {}
-                // `Bash (git:*)`: a space before the parenthesis must not turn into "all of Bash".
+                // In `Bash (git:*)`, the space before the parenthesis must not turn the rule into "all of Bash".
                 Some(before) if token.starts_with('(') => {
                     *before = ToolRule::Malformed(format!("{before} {token}"));
                 }
@@ -65,12 +65,12 @@ impl AllowedTools {
         Self { rules }
     }
 
-    /// Reads the list form: each item is one rule, white space and commas included.
+    /// Parses the list form: each item is one rule, including any whitespace and commas in it.
     pub fn from_items<'a>(items: impl IntoIterator<Item = &'a str>) -> Self {
         Self { rules: items.into_iter().map(|item| rule(item.trim())).collect() }
     }
 
-    /// Returns what both lists allow: the rules of each that a rule of the other covers.
+    /// Returns what both lists allow: the rules of each list that a rule of the other covers.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {
         let covered = |rules: &[ToolRule], by: &[ToolRule]| -> Vec<ToolRule> {
@@ -83,14 +83,14 @@ impl AllowedTools {
         Self { rules }
     }
 
-    /// Returns the rules of both lists, each once.
+    /// Returns the rules of both lists without duplicates.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
         let more = other.rules.iter().filter(|rule| !self.rules.contains(rule));
         Self { rules: self.rules.iter().chain(more).cloned().collect() }
     }
 
-    /// Returns the texts that are no rules.
+    /// Returns the items that are not valid rules.
     pub fn malformed(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().filter_map(|rule| match rule {
             ToolRule::Malformed(text) => Some(text.as_str()),
@@ -99,7 +99,7 @@ impl AllowedTools {
     }
 }
 
-/// Splits at white space and commas outside parentheses. An unclosed parenthesis takes all the rest.
+/// Splits at whitespace and commas outside parentheses. An unclosed parenthesis extends to the end of the text.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let (mut start, mut depth) = (0, 0_usize);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_matches_nothing() {
+    fn malformed_rules_match_nothing() {
         for (text, rules) in [
             ("Bash(git:* Read", "!Bash(git:* Read!"),
             ("Bash git:*)", "[Bash] !git:*)!"),

@@ -2,36 +2,36 @@
 
 use std::ops::Range;
 
-/// The most lines a body should have (F8).
+/// Recommended maximum number of lines in a body (F8).
 pub const MAX_BODY_LINES: usize = 500;
-/// About the most tokens a body should have (F8).
+/// Recommended maximum number of tokens in a body, approximately (F8).
 pub const MAX_BODY_TOKENS: usize = 5_000;
-/// Bytes that make about one token of English text or code.
+/// Approximate number of bytes per token of English text or code.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// A body, trimmed.
+/// The Markdown after the frontmatter, trimmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
-    /// The Markdown, without blank lines around it.
+    /// The Markdown, without surrounding blank lines.
     pub text: String,
-    /// Where in the file it starts, in bytes.
+    /// Byte offset in the file where the body starts.
     pub start: usize,
 }
 
 impl Body {
-    /// Takes the body out of `text[range]`.
+    /// Extracts the body from `text[range]`.
     pub(crate) fn new(text: &str, range: Range<usize>) -> Self {
         let inside = &text[range.clone()];
         let start = range.start + inside.len() - inside.trim_start().len();
         Self { text: inside.trim().to_owned(), start }
     }
 
-    /// Returns how many lines it has.
+    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.text.bytes().filter(|&byte| byte == b'\n').count() + usize::from(!self.text.is_empty())
     }
 
-    /// Returns about how many tokens it has.
+    /// Returns the approximate number of tokens.
     pub fn tokens(&self) -> usize {
         self.text.len().div_ceil(BYTES_PER_TOKEN)
     }

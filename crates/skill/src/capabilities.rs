@@ -1,37 +1,38 @@
-//! What a skill may do, as a lattice: whatever is met with something else only ever narrows.
+//! Capabilities of a skill, as a lattice: combining two sets can only narrow them.
 //!
-//! [`Capabilities`] says for every kind of capability how far it reaches. [`Capabilities::meet`] keeps what both allow. It is
-//! the same type for what a skill declares, what a trust level may do at most, what a user grants, and what is enforced.
-//! [`Declared`] is what a skill says of itself in all its files, and knows what it does not say.
+//! [`Capabilities`] holds the extent of every kind of capability, and [`Capabilities::meet`] keeps what both sides
+//! allow. The same type describes what a skill declares, the maximum for a trust level, what a user grants and what is
+//! enforced. [`Declared`] collects the declarations from all files of a skill, and distinguishes "declared as none"
+//! from "not declared".
 
+mod anchored_folder;
 mod declared;
 mod extents;
 mod host;
 mod kind;
-mod place;
 mod reach;
 mod tools;
 
+pub use anchored_folder::{Anchor, AnchoredFolder};
 pub use declared::Declared;
 pub use extents::{CapabilityChange, CapabilityExtents, Extent};
 pub use host::Host;
 pub use kind::{CapabilityKind, Permission};
-pub use place::{Anchor, Place};
 pub use reach::{Cover, Reach};
 pub use tools::ToolLimits;
 
-/// How far every kind of capability reaches.
+/// The extent of every kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Files that may be read: whole folders.
-    pub read: Reach<Place>,
-    /// Files that may be written: whole folders.
-    pub write: Reach<Place>,
-    /// Hosts that may be reached.
+    /// Folders whose contents may be read.
+    pub read: Reach<AnchoredFolder>,
+    /// Folders whose contents may be written.
+    pub write: Reach<AnchoredFolder>,
+    /// Hosts that may be contacted.
     pub network: Reach<Host>,
     /// Programs that may be started.
     pub exec: Reach<String>,
-    /// Variables of the environment that may be read.
+    /// Environment variables that may be read.
     pub env: Reach<String>,
     /// Services whose secrets may be used.
     pub secrets: Reach<String>,
@@ -40,7 +41,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Returns all capabilities there are.
+    /// Returns a value that allows everything.
     pub fn everything() -> Self {
         Self {
             read: Reach::Everything,
@@ -53,7 +54,7 @@ impl Capabilities {
         }
     }
 
-    /// Returns no capability at all.
+    /// Returns a value that allows nothing.
     pub fn nothing() -> Self {
         Self {
             read: Reach::nothing(),
@@ -80,7 +81,7 @@ impl Capabilities {
         }
     }
 
-    /// Returns true if everything that `other` allows is allowed here as well.
+    /// Returns true if this allows everything that `other` allows.
     pub fn covers(&self, other: &Self) -> bool {
         self.read.covers(&other.read)
             && self.write.covers(&other.write)

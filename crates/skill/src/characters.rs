@@ -1,9 +1,9 @@
-//! Which characters no text of a stranger may carry to a terminal, a prompt or a reviewer unnoticed.
+//! Characters that untrusted text could use to mislead a terminal, a prompt or a reviewer.
 
 use crate::Code;
 
-/// Returns true for characters that would steer a terminal or change what a reader sees:
-/// control characters other than tab and line feed, and marks that change the direction of writing.
+/// Returns true for characters that control a terminal or change what a reader sees: control characters other than tab
+/// and line feed, and bidirectional formatting characters.
 pub fn is_unsafe_to_show(character: char) -> bool {
     match character {
         '\t' | '\n' => false,
@@ -12,7 +12,7 @@ pub fn is_unsafe_to_show(character: char) -> bool {
     }
 }
 
-/// Returns true for marks that reorder the text around them.
+/// Returns true for characters that reorder the text around them.
 fn is_bidi(character: char) -> bool {
     matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -22,8 +22,8 @@ fn is_tag(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns true for characters that take no room and mean nothing, so that two texts look alike.
-/// Joiners and emoji selectors are not among them: they change how the text around them looks.
+/// Returns true for characters that have no width and no meaning, so that different texts look the same. Joiners and
+/// emoji selectors are excluded: they change how the surrounding text is displayed.
 pub fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -32,8 +32,8 @@ pub fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Returns true for characters that change nothing about what a name is called: everything that Unicode calls
-/// default-ignorable (invisible ones, joiners, selectors), and everything that steers the text around it.
+/// Returns true for characters that make no visible difference in a name: everything that Unicode calls
+/// default-ignorable (invisible characters, joiners, selectors) and everything that reorders the surrounding text.
 pub fn is_ignorable(character: char) -> bool {
     is_unsafe_to_show(character)
         || matches!(
@@ -45,42 +45,42 @@ pub fn is_ignorable(character: char) -> bool {
         )
 }
 
-/// Returns true for characters that some YAML readers take for a line break and others do not.
-fn is_odd_break(character: char) -> bool {
+/// Returns true for characters that only some YAML parsers treat as a line break.
+fn is_ambiguous_line_break(character: char) -> bool {
     matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Where text stands decides how bad a strange character in it is.
+/// The part of the file a character is in, which decides how serious a suspicious character is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FileSection {
     Frontmatter,
     Body,
 }
 
 /// Returns the rule that a suspicious character breaks.
-pub(crate) fn code_of(character: char, place: Place) -> Code {
+pub(crate) fn code_of(character: char, place: FileSection) -> Code {
     match (character, place) {
         ('\0', _) => Code::NulCharacter,
         _ if is_bidi(character) || is_tag(character) || is_invisible(character) => {
             Code::HiddenCharacter
         }
-        ('\u{2028}' | '\u{2029}', Place::Body) => Code::HiddenCharacter,
-        (_, Place::Frontmatter) => Code::ControlCharacter,
-        (_, Place::Body) => Code::BodyControlCharacter,
+        ('\u{2028}' | '\u{2029}', FileSection::Body) => Code::HiddenCharacter,
+        (_, FileSection::Frontmatter) => Code::ControlCharacter,
+        (_, FileSection::Body) => Code::BodyControlCharacter,
     }
 }
 
-/// Returns what to say about a suspicious character.
+/// Returns the message about a suspicious character.
 pub(crate) fn describe(character: char) -> String {
     let name = format!("U+{:04X}", character as u32);
     match character {
         '\0' => "a NUL character".to_owned(),
         '\r' => "a carriage return without a line feed".to_owned(),
-        _ if is_odd_break(character) => {
-            format!("{name}, which is a line break to some YAML readers only")
+        _ if is_ambiguous_line_break(character) => {
+            format!("{name}, which only some YAML parsers treat as a line break")
         }
-        _ if is_bidi(character) => format!("{name} changes the direction of the text around it"),
-        _ if is_tag(character) => format!("{name} is an invisible copy of a letter"),
+        _ if is_bidi(character) => format!("{name} changes the text direction"),
+        _ if is_tag(character) => format!("{name} is an invisible copy of an ASCII character"),
         _ if is_invisible(character) => format!("{name} is invisible"),
         _ => format!("the control character {name}"),
     }
@@ -88,8 +88,8 @@ pub(crate) fn describe(character: char) -> String {
 
 /// Returns the offset and the character of each control, direction or invisible character in `text`.
 pub(crate) fn suspicious(text: &str) -> impl Iterator<Item = (usize, char)> {
-    // Most text has none: a plain look at the bytes keeps the common case cheap. The list holds the
-    // first bytes of all characters that are looked for.
+    // Most text has none, so scanning the bytes first keeps the common case cheap. The list contains the first bytes
+    // of all characters in question.
     let maybe = text.bytes().any(|byte| {
         (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r'))
             || matches!(byte, 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf3)
@@ -104,7 +104,7 @@ fn is_suspicious(character: char) -> bool {
         || is_bidi(character)
         || is_tag(character)
         || is_invisible(character)
-        || is_odd_break(character)
+        || is_ambiguous_line_break(character)
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quick_look_misses_nothing_the_slow_one_finds() {
+    fn the_byte_scan_misses_no_suspicious_character() {
         for character in (0..=0x10_ffff).filter_map(char::from_u32) {
             let slow = is_suspicious(character);
             let text = format!("a{character}b");

@@ -1,6 +1,6 @@
-//! Every rule there is: its stable code, and how bad breaking it is at each strictness.
+//! All diagnostic rules: the stable code of each, and its severity at each strictness.
 //!
-//! In `Lenient` an error means that the skill cannot be loaded; `silent` means that nothing is said.
+//! In `Lenient`, an error means that the skill cannot be loaded; `silent` means that the rule is not reported.
 
 use crate::{Severity, Strictness};
 
@@ -15,27 +15,27 @@ macro_rules! severity {
 
 macro_rules! codes {
     ($($variant:ident = $text:literal, $strict:ident, $lenient:ident, $about:literal;)*) => {
-        /// The stable name of a rule.
+        /// The stable code of a rule.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $(#[doc = $about] $variant,)*
         }
 
         impl Code {
-            /// Every code, in the order of the documentation.
+            /// Every code, in documentation order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Returns the code as people and programs see it.
+            /// Returns the code as shown to people and written to JSON.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// Returns one sentence about the rule.
+            /// Returns a one-sentence description of the rule.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$variant => $about,)* }
             }
 
-            /// Returns how bad breaking the rule is, or `None` where it is not reported.
+            /// Returns the severity of breaking the rule, or `None` if it is not reported at this strictness.
             pub fn severity(self, strictness: Strictness) -> Option<Severity> {
                 let (strict, lenient) = match self {
                     $(Self::$variant => (severity!($strict), severity!($lenient)),)*
@@ -50,91 +50,91 @@ macro_rules! codes {
 }
 
 codes! {
-    PathNotFound = "path-not-found", Error, Error, "The given path does not exist.";
-    PathNotText = "path-not-text", Error, Error, "A path is not valid UTF-8, or holds characters that no skill may use.";
+    PathNotFound = "path-not-found", Error, Error, "The path does not exist.";
+    PathNotText = "path-not-text", Error, Error, "A path is not valid UTF-8, or contains characters that are not allowed in a skill.";
     NoSkillFile = "no-skill-file", Error, Error, "The folder has no SKILL.md.";
-    NothingFound = "nothing-found", Error, Error, "A recursive search found no skill.";
-    SearchLimit = "search-limit", Error, Error, "A recursive search reached a limit and stopped there.";
-    FileName = "file-name", Warning, Warning, "The file is called skill.md; the standard asks for SKILL.md.";
-    FileNameCase = "file-name-case", Error, Warning, "The file is called neither SKILL.md nor skill.md, only nearly.";
+    NothingFound = "nothing-found", Error, Error, "A recursive search found no skills.";
+    SearchLimit = "search-limit", Error, Error, "A recursive search stopped because it reached a limit.";
+    FileName = "file-name", Warning, Warning, "The file is named skill.md; the standard requires SKILL.md.";
+    FileNameCase = "file-name-case", Error, Warning, "The file name differs from SKILL.md only in case.";
     NotAFile = "not-a-file", Error, Error, "SKILL.md is not a regular file.";
-    LinkEscapes = "link-escapes", Error, Error, "A link leads out of the skill, or out of a project that nobody trusts.";
-    FileTooLarge = "file-too-large", Error, Error, "The file is larger than any skill may be.";
+    LinkEscapes = "link-escapes", Error, Error, "A symbolic link points outside the skill, or outside an untrusted project.";
+    FileTooLarge = "file-too-large", Error, Error, "The file exceeds the size limit for a skill.";
     Unreadable = "unreadable", Error, Error, "The file or folder cannot be read.";
-    BeyondMcpLimits = "beyond-mcp-limits", Warning, silent, "The skill has more files or bytes than every MCP host accepts.";
-    NotListed = "not-listed", Warning, silent, "A field does not fit the standard, so `openskills mcp` leaves the skill out of its list.";
-    MissingDependency = "missing-dependency", Warning, Warning, "Something that `metadata.dependencies` names is not installed here.";
-    Shadowed = "shadowed", Warning, Warning, "Another skill of the same name comes first.";
-    DeniedByPolicy = "denied-by-policy", Warning, Warning, "The organisation does not let a skill be used.";
-    ContentDrift = "content-drift", Warning, Warning, "An installed skill is not what csk installed.";
-    InstallMarker = "install-marker", Warning, Warning, "The marker that csk left in a skill cannot be read.";
+    BeyondMcpLimits = "beyond-mcp-limits", Warning, silent, "The skill has more files or bytes than some MCP hosts accept.";
+    NotListed = "not-listed", Warning, silent, "A field does not conform to the standard, so `openskills mcp` does not list the skill.";
+    MissingDependency = "missing-dependency", Warning, Warning, "A dependency listed in `metadata.dependencies` is not installed.";
+    Shadowed = "shadowed", Warning, Warning, "Another skill with the same name takes precedence.";
+    DeniedByPolicy = "denied-by-policy", Warning, Warning, "The organization's policy does not allow this skill.";
+    ContentDrift = "content-drift", Warning, Warning, "An installed skill has changed since csk installed it.";
+    InstallMarker = "install-marker", Warning, Warning, "The install marker that csk wrote into a skill cannot be read.";
 
     NotUtf8 = "not-utf8", Error, Error, "The file is not valid UTF-8.";
-    NulCharacter = "nul-character", Error, Error, "The file holds a NUL character.";
-    ControlCharacter = "control-character", Error, Error, "The frontmatter holds a control character.";
-    BodyControlCharacter = "body-control-character", Warning, Warning, "The body holds a control character.";
-    HiddenCharacter = "hidden-character", Warning, Warning, "The text holds an invisible character, or one that changes the direction of writing.";
+    NulCharacter = "nul-character", Error, Error, "The file contains a NUL character.";
+    ControlCharacter = "control-character", Error, Error, "The frontmatter contains a control character.";
+    BodyControlCharacter = "body-control-character", Warning, Warning, "The body contains a control character.";
+    HiddenCharacter = "hidden-character", Warning, Warning, "The text contains an invisible character, or one that changes the text direction.";
     ByteOrderMark = "byte-order-mark", Error, Warning, "The file starts with a byte order mark.";
-    TextBeforeFrontmatter = "text-before-frontmatter", Error, Warning, "Blank lines or comments stand before the frontmatter.";
+    TextBeforeFrontmatter = "text-before-frontmatter", Error, Warning, "There are blank lines or comments before the frontmatter.";
     NoFrontmatter = "no-frontmatter", Error, Error, "The file does not start with frontmatter.";
-    FrontmatterUnclosed = "frontmatter-unclosed", Error, Error, "The frontmatter is not closed by a line `---`.";
+    FrontmatterUnclosed = "frontmatter-unclosed", Error, Error, "The frontmatter is not closed with a `---` line.";
 
     YamlSyntax = "yaml-syntax", Error, Error, "The frontmatter is not valid YAML.";
-    YamlTab = "yaml-tab", Error, Error, "A tab indents YAML; only spaces may.";
-    YamlTooDeep = "yaml-too-deep", Error, Error, "The frontmatter is nested more deeply than any skill needs.";
-    YamlTooBig = "yaml-too-big", Error, Error, "The frontmatter holds more values than any skill needs, aliases expanded.";
-    DuplicateKey = "duplicate-key", Error, Error, "A key stands twice in one mapping.";
-    KeyNotText = "key-not-text", Error, Warning, "A key is not plain text.";
-    UnquotedValue = "unquoted-value", Error, Warning, "A value must be quoted, for example because it holds a colon.";
-    CommentInValue = "comment-in-value", Warning, Warning, "A ` #` cuts the rest of a value off as a comment.";
+    YamlTab = "yaml-tab", Error, Error, "A line is indented with a tab; YAML allows only spaces.";
+    YamlTooDeep = "yaml-too-deep", Error, Error, "The frontmatter exceeds the nesting limit.";
+    YamlTooBig = "yaml-too-big", Error, Error, "The frontmatter exceeds a size limit, counting expanded aliases.";
+    DuplicateKey = "duplicate-key", Error, Error, "A mapping contains a duplicate key.";
+    KeyNotText = "key-not-text", Error, Warning, "A key is not a string.";
+    UnquotedValue = "unquoted-value", Error, Warning, "A value must be quoted, for example because it contains a colon.";
+    CommentInValue = "comment-in-value", Warning, Warning, "A ` #` turns the rest of a value into a comment.";
     NotAMapping = "not-a-mapping", Error, Error, "The frontmatter is not a list of `key: value` lines.";
 
     UnknownField = "unknown-field", Error, Note, "A field is not part of the standard, Claude Code or corteza.skill/v1.";
-    ExtensionField = "extension-field", Note, silent, "A field is an extension that the reference validator refuses.";
-    WrongType = "wrong-type", Error, Warning, "A field has a value of the wrong kind.";
-    NotAString = "not-a-string", Note, silent, "An unquoted value is a number, a date or a boolean to other YAML readers.";
-    BadBoolean = "bad-boolean", Error, Warning, "A field takes true or false.";
-    BadValue = "bad-value", Error, Warning, "A field takes one of a few words.";
+    ExtensionField = "extension-field", Note, silent, "A field is an extension that the reference validator rejects.";
+    WrongType = "wrong-type", Error, Warning, "A field has a value of the wrong type.";
+    NotAString = "not-a-string", Note, silent, "Other YAML parsers read an unquoted value as a number, a date or a boolean.";
+    BadBoolean = "bad-boolean", Error, Warning, "A field must be true or false.";
+    BadValue = "bad-value", Error, Warning, "A field does not have one of its allowed values.";
 
     NameMissing = "name-missing", Error, Warning, "`name` is missing or empty.";
-    NameUnknown = "name-unknown", Error, Error, "There is neither a `name` nor a folder to take it from.";
+    NameUnknown = "name-unknown", Error, Error, "There is no `name`, and no folder name to use instead.";
     NameTooLong = "name-too-long", Error, Warning, "`name` is longer than 64 characters.";
-    NameNotLowercase = "name-not-lowercase", Error, Warning, "`name` holds capital letters.";
-    NameHyphens = "name-hyphens", Error, Warning, "`name` starts or ends with a hyphen, or holds two in a row.";
-    NameCharacters = "name-characters", Error, Warning, "`name` holds something other than letters, digits and hyphens.";
-    NameDirectory = "name-directory", Error, Warning, "`name` and the folder's name differ.";
-    NameReserved = "name-reserved", Warning, silent, "`name` holds a word that Claude's API refuses.";
+    NameNotLowercase = "name-not-lowercase", Error, Warning, "`name` contains capital letters.";
+    NameHyphens = "name-hyphens", Error, Warning, "`name` starts or ends with a hyphen, or contains two in a row.";
+    NameCharacters = "name-characters", Error, Warning, "`name` contains something other than letters, digits and hyphens.";
+    NameDirectory = "name-directory", Error, Warning, "`name` differs from the folder name.";
+    NameReserved = "name-reserved", Warning, silent, "`name` contains a word that the Claude API rejects.";
 
     DescriptionMissing = "description-missing", Error, Error, "`description` is missing or empty.";
     DescriptionTooLong = "description-too-long", Error, Warning, "`description` is longer than 1024 characters.";
-    DescriptionXml = "description-xml", Error, Warning, "`description` holds an XML tag.";
+    DescriptionXml = "description-xml", Error, Warning, "`description` contains an XML tag.";
     CompatibilityEmpty = "compatibility-empty", Error, Warning, "`compatibility` is empty.";
     CompatibilityTooLong = "compatibility-too-long", Error, Warning, "`compatibility` is longer than 500 characters.";
-    MetadataNested = "metadata-nested", Warning, silent, "`metadata` holds more than text.";
-    ToolRuleMalformed = "tool-rule-malformed", Error, Warning, "A tool rule cannot be read, so it matches nothing.";
-    ToolRuleAnyCode = "tool-rule-any-code", Note, silent, "A tool rule lets the agent run any code.";
+    MetadataNested = "metadata-nested", Warning, silent, "A value in `metadata` is not a string.";
+    ToolRuleMalformed = "tool-rule-malformed", Error, Warning, "A tool rule is malformed, so it matches nothing.";
+    ToolRuleAnyCode = "tool-rule-any-code", Note, silent, "A tool rule lets the agent run arbitrary code.";
     ToolsEmpty = "tools-empty", Warning, Warning, "`allowed-tools` is empty: no tool is allowed.";
-    InvocationConflict = "invocation-conflict", Warning, Warning, "Two fields disagree about who may invoke the skill; the stricter one holds.";
-    SkillFormatUnknown = "skill-format-unknown", Error, Error, "`skill_format` names a format that this version does not know.";
-    AgentsFile = "agents-file", Warning, Warning, "agents/openai.yaml cannot be read as Codex would.";
+    InvocationConflict = "invocation-conflict", Warning, Warning, "Two fields disagree about who can invoke the skill; the stricter one applies.";
+    SkillFormatUnknown = "skill-format-unknown", Error, Error, "`skill_format` specifies a format that this version does not support.";
+    AgentsFile = "agents-file", Warning, Warning, "agents/openai.yaml cannot be read the way Codex reads it.";
 
     JsonSyntax = "json-syntax", Error, Error, "A file is not valid JSON.";
-    SchemaVersion = "schema-version", Error, Error, "A file has a `schema_version` that this version does not know.";
-    MissingKey = "missing-key", Error, Error, "A key that every such file must have is missing.";
-    UnknownKey = "unknown-key", Warning, Warning, "A key of a JSON file is not known; it is ignored.";
-    LockedKey = "locked-key", Warning, Warning, "A key is locked by the system's config; what the user's says is ignored.";
-    RefusedKey = "refused-key", Error, Error, "A key of csk-skill.json is not known, or never allowed.";
+    SchemaVersion = "schema-version", Error, Error, "A file has a `schema_version` that this version does not support.";
+    MissingKey = "missing-key", Error, Error, "A required key is missing.";
+    UnknownKey = "unknown-key", Warning, Warning, "A JSON file contains an unknown key, which is ignored.";
+    LockedKey = "locked-key", Warning, Warning, "A key is enforced by the system config, so the user's value is ignored.";
+    RefusedKey = "refused-key", Error, Error, "csk-skill.json contains a key that is unknown or not allowed.";
     BadIdentifier = "bad-identifier", Error, Error, "A name is not an identifier: ASCII letters, digits, `.`, `_`, `-`.";
-    BadReference = "bad-reference", Error, Error, "A skill must be declared by exactly one of `tag`, `branch` and `revision`.";
+    BadReference = "bad-reference", Error, Error, "A skill must be declared with exactly one of `tag`, `branch` and `revision`.";
     DuplicateName = "duplicate-name", Error, Error, "Two declarations have the same name.";
-    UnknownAgent = "unknown-agent", Error, Error, "An agent is not known.";
-    BadUrl = "bad-url", Error, Error, "A `git` URL is not one that is allowed.";
-    RuntimeRoot = "runtime-root", Error, Error, "A runtime root is not a folder of the skill, or overlaps with another.";
-    CommandPath = "command-path", Error, Error, "The path of a command is not a file of the skill, or not inside a runtime root.";
-    CommandReserved = "command-reserved", Error, Error, "A skill may not bring a command that is called like a shell or a basic tool.";
-    ManifestConflict = "manifest-conflict", Error, Error, "agent-skill.json and csk-skill.json say different things.";
-    LegacyCommand = "legacy-command", Warning, Warning, "A command of agents/runtime.json cannot be used, and is left out.";
-    BadPath = "bad-path", Error, Error, "A path in a configuration file cannot be used.";
+    UnknownAgent = "unknown-agent", Error, Error, "An agent name is unknown.";
+    BadUrl = "bad-url", Error, Error, "A `git` URL is not allowed.";
+    RuntimeRoot = "runtime-root", Error, Error, "A runtime root is not a folder in the skill, or overlaps with another one.";
+    CommandPath = "command-path", Error, Error, "A command path is not a file in the skill, or not inside a runtime root.";
+    CommandReserved = "command-reserved", Error, Error, "A skill must not provide a command with the same name as a shell or a basic tool.";
+    ManifestConflict = "manifest-conflict", Error, Error, "agent-skill.json and csk-skill.json have different contents.";
+    LegacyCommand = "legacy-command", Warning, Warning, "A command in agents/runtime.json cannot be used, and is skipped.";
+    BadPath = "bad-path", Error, Error, "A path in a configuration file is invalid.";
 
     BodyEmpty = "body-empty", Warning, silent, "There are no instructions after the frontmatter.";
     BodyLong = "body-long", Warning, silent, "The body is longer than 500 lines or about 5,000 tokens.";

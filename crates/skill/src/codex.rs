@@ -1,9 +1,9 @@
-//! `agents/openai.yaml`: what a skill says to Codex.
+//! `agents/openai.yaml`: metadata of a skill for Codex.
 
 use crate::value::boolean;
 use crate::{Code, Diagnostic, Input, Report, Source, Strictness, Value, yaml};
 
-/// Where in a skill the file is.
+/// Path of the file in a skill.
 pub const CODEX_FILE: &str = "agents/openai.yaml";
 
 /// The fields of the file that matter outside Codex.
@@ -17,12 +17,12 @@ pub struct CodexFile {
     pub default_prompt: Option<String>,
     /// `dependencies.tools`, as data.
     pub tools: Vec<Value>,
-    /// `policy.allow_implicit_invocation`: false hides the skill from the model. What cannot be read
-    /// counts as false.
+    /// `policy.allow_implicit_invocation`: false hides the skill from the model. A value that cannot be read counts as
+    /// false.
     pub allow_implicit_invocation: Option<bool>,
 }
 
-/// Reads the file. Every problem is a warning: the skill itself does not depend on it.
+/// Reads the file. Every problem is a warning, because the skill does not depend on this file.
 pub fn read_codex_file(input: &Input<'_>) -> (CodexFile, Vec<Diagnostic>) {
     let unreadable = CodexFile { allow_implicit_invocation: Some(false), ..CodexFile::default() };
     let Ok(text) = std::str::from_utf8(input.bytes) else {
@@ -45,7 +45,7 @@ pub fn read_codex_file(input: &Input<'_>) -> (CodexFile, Vec<Diagnostic>) {
     let (file, is_whole) = fields(&Value::Map(entries.collect()));
     if !is_whole {
         let message =
-            "`policy.allow_implicit_invocation` is neither true nor false, or `policy` is no mapping; it counts as false"
+            "`policy.allow_implicit_invocation` must be true or false, and `policy` must be a mapping; the setting is treated as `false`"
                 .to_owned();
         diagnostics.extend(Diagnostic::of_file(
             Code::AgentsFile,
@@ -57,7 +57,7 @@ pub fn read_codex_file(input: &Input<'_>) -> (CodexFile, Vec<Diagnostic>) {
     (file, diagnostics)
 }
 
-/// Returns the fields, and whether all of them could be read.
+/// Returns the fields, and whether all of them were readable.
 fn fields(file: &Value) -> (CodexFile, bool) {
     let part = |section: &str, key: &str| file.get(section).and_then(|section| section.get(key));
     let text =
@@ -68,7 +68,7 @@ fn fields(file: &Value) -> (CodexFile, bool) {
     };
     let implicit =
         part("policy", "allow_implicit_invocation").filter(|value| **value != Value::Null);
-    // A policy that is no mapping may be a restriction that was meant.
+    // A `policy` that is not a mapping may have been meant as a restriction.
     let is_broken = !matches!(file.get("policy"), None | Some(Value::Null) | Some(Value::Map(_)));
     let read = if is_broken { Some(None) } else { implicit.map(|value| boolean(&value.to_text())) };
     let fields = CodexFile {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_hides_the_skill_and_is_only_a_warning() {
+    fn an_unreadable_policy_hides_the_skill_with_a_warning() {
         for text in [
             &b"policy: [\n"[..],
             b"\xff",

@@ -1,29 +1,29 @@
-//! One problem of one file, as data: what a terminal, a JSON reader and SARIF all show.
+//! One problem in one file, as data for the terminal, JSON and SARIF.
 
 use crate::Code;
 
-/// How a skill is read: for publishing it, or for using one that exists.
+/// The purpose for which a skill is read: publishing it, or using an existing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// Everything the standard asks is an error when it is missing.
+    /// Everything that the standard requires is an error.
     Strict,
-    /// Only what leaves nothing to load is an error.
+    /// Only problems that prevent loading are errors.
     Lenient,
 }
 
-/// How bad a problem is. Only an [`Severity::Error`] refuses the skill.
+/// How serious a problem is. Only an [`Severity::Error`] rejects the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The skill is refused.
+    /// The skill is rejected.
     Error,
-    /// The skill is taken; something about it is probably not what its author meant.
+    /// The skill is accepted, but something is probably not what its author intended.
     Warning,
-    /// Worth knowing, nothing to mend.
+    /// Worth knowing; nothing to fix.
     Note,
 }
 
 impl Severity {
-    /// Returns the word shown to people and written to JSON.
+    /// Returns the name shown to people and written to JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -33,7 +33,7 @@ impl Severity {
     }
 }
 
-/// A place in a file. Lines and columns count from 1, columns in characters, offsets in bytes.
+/// A position in a file. Lines and columns count from 1, columns in characters, offsets in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
@@ -44,34 +44,34 @@ pub struct Position {
     pub offset: usize,
 }
 
-/// A half-open stretch of a file.
+/// A half-open range in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The first character.
     pub start: Position,
-    /// The place just after the last character.
+    /// The position after the last character.
     pub end: Position,
 }
 
-/// One problem: what, where, how bad and what to do.
+/// One problem: what, where, how serious, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The rule that found it.
+    /// The rule that was broken.
     pub code: Code,
-    /// How bad it is at the strictness of this run.
+    /// The severity at the strictness of this run.
     pub severity: Severity,
-    /// The file, as the caller named it.
+    /// The file, as named by the caller.
     pub file: String,
-    /// Where in the file; absent when the problem is the file itself.
+    /// Position in the file; `None` if the problem concerns the whole file.
     pub span: Option<Span>,
     /// What was found and what was expected. Lower case, no final period.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// Returns a problem of a whole file, or `None` where `strictness` does not report it.
+    /// Returns a problem with a whole file, or `None` if `strictness` does not report it.
     pub fn of_file(
         code: Code,
         strictness: Strictness,
@@ -82,7 +82,7 @@ impl Diagnostic {
         Some(Self { code, severity, file: file.to_owned(), span: None, message, hint: None })
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

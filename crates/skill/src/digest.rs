@@ -1,8 +1,8 @@
-//! The two digests of a skill, fed entry by entry.
+//! The two digests of a skill, computed incrementally, entry by entry.
 //!
-//! [`ContentHasher`] is the hash of an installed context, written to its marker. It covers paths and
-//! bytes. [`BundleHasher`] is what trust binds to: it covers modes and links too, and every part is
-//! length-prefixed, so no two different trees can feed it the same bytes.
+//! [`ContentHasher`] computes the hash of the installed files, which is stored in the install marker. It covers paths
+//! and bytes. [`BundleHasher`] computes the digest that trust is bound to: it also covers modes and links, and every
+//! part is length-prefixed, so that no two different trees produce the same input.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::RelPath;
 
-/// The marker that an install writes into a skill's root; neither digest covers it.
+/// The marker that an install writes into a skill's root. Neither digest covers it.
 pub const MARKER_FILE: &str = ".csk-install.json";
-/// The list of what csk made in a folder.
+/// The list of everything that csk created in a folder.
 pub const LEDGER_FILE: &str = ".csk-managed.json";
 
 /// A SHA-256 digest, written `sha256:<hex>`.
@@ -34,12 +34,12 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Returns the digest that has these bytes.
+    /// Returns the digest with these bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns the first 32 hexadecimal digits, for the name of a file.
+    /// Returns the first 32 hexadecimal digits, for file names.
     pub fn short(&self) -> String {
         self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -80,9 +80,9 @@ impl FromStr for Digest {
     }
 }
 
-/// Computes `content_sha256`: `path NUL bytes`, entries joined by a NUL.
+/// Computes `content_sha256`: `path NUL bytes` for each entry, joined with a NUL.
 ///
-/// Entries must come sorted by path; the caller leaves [`MARKER_FILE`] out.
+/// Entries must be sorted by path; the caller leaves out [`MARKER_FILE`].
 #[derive(Debug, Default)]
 pub struct ContentHasher {
     sha: Sha256,
@@ -90,7 +90,7 @@ pub struct ContentHasher {
 }
 
 impl ContentHasher {
-    /// Begins the next file; its bytes follow by [`Self::bytes`].
+    /// Starts the next file; its bytes follow through [`Self::bytes`].
     pub fn file(&mut self, path: &RelPath) {
         if self.started {
             self.sha.update([0]);
@@ -100,7 +100,7 @@ impl ContentHasher {
         self.sha.update([0]);
     }
 
-    /// Adds bytes of the file begun last.
+    /// Adds bytes to the current file.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.sha.update(bytes);
     }
@@ -111,21 +111,21 @@ impl ContentHasher {
     }
 }
 
-/// What an entry of a bundle is. Modes are git's: only the executable bit differs between machines
-/// that mean the same tree.
+/// The type of a bundle entry. Modes follow git: only the executable bit counts, since other bits differ between
+/// machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A regular file that nobody may execute.
+    /// A regular file that is not executable.
     File,
-    /// A regular file that its owner may execute.
+    /// A regular file that its owner can execute.
     Executable,
-    /// A symbolic link and where it points.
+    /// A symbolic link and its target.
     Link(String),
 }
 
-/// Computes the bundle digest: length-prefixed path, mode, kind, link target and bytes of each entry.
+/// Computes the bundle digest: length-prefixed path, mode, type, link target and bytes of each entry.
 ///
-/// Entries must come sorted by path; the caller leaves the root's [`MARKER_FILE`] out.
+/// Entries must be sorted by path; the caller leaves out the root's [`MARKER_FILE`].
 #[derive(Debug)]
 pub struct BundleHasher(Sha256);
 
@@ -138,7 +138,7 @@ impl Default for BundleHasher {
 }
 
 impl BundleHasher {
-    /// Begins the next entry, `length` bytes of which follow by [`Self::bytes`]; a link has none.
+    /// Starts the next entry, whose `length` bytes follow through [`Self::bytes`]; a link has none.
     pub fn entry(&mut self, path: &RelPath, kind: &EntryKind, length: u64) {
         let (mode, name, target) = match kind {
             EntryKind::File => ("100644", "file", ""),
@@ -152,7 +152,7 @@ impl BundleHasher {
         self.0.update(length.to_be_bytes());
     }
 
-    /// Adds bytes of the entry begun last.
+    /// Adds bytes to the current entry.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

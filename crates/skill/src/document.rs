@@ -1,21 +1,21 @@
-//! Bytes of a SKILL.md in, a [`Document`] and every problem out.
+//! Parses the bytes of a SKILL.md into a [`Document`] and a list of all problems.
 
 use std::ops::Range;
 
-use crate::characters::{Place, code_of, describe, suspicious};
+use crate::characters::{FileSection, code_of, describe, suspicious};
 use crate::fence::Parts;
 use crate::frontmatter::{self, Frontmatter};
 use crate::yaml;
 use crate::{Body, Code, Diagnostic, Position, Report, Source, Span, Strictness, fence};
 use crate::{MAX_BODY_LINES, MAX_BODY_TOKENS, Value};
 
-/// The name of a skill's file.
+/// File name of a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
-/// The name that is accepted as well.
+/// File name that is also accepted.
 pub const SKILL_FILE_FALLBACK: &str = "skill.md";
-/// The largest SKILL.md that is read. The largest of 5,946 real ones is a tenth of it.
+/// Maximum size of a SKILL.md. The largest of 5,946 real ones is a tenth of this.
 pub const MAX_SKILL_FILE_BYTES: u64 = 1 << 20;
-/// Folders of a skill that hold its material (F9). A SKILL.md in there is a template, not a skill.
+/// Resource folders of a skill (F9). A SKILL.md inside one is a template, not a skill.
 pub const RESOURCE_FOLDERS: &[&str] = &[
     ".skill_triggers",
     "agents",
@@ -29,38 +29,38 @@ pub const RESOURCE_FOLDERS: &[&str] = &[
     "wasm",
 ];
 
-/// A file to read.
+/// A file to parse.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The file as diagnostics name it.
+    /// The file name used in diagnostics.
     pub file: &'a str,
-    /// The name of its folder; `None` where there is none to compare the name with.
+    /// The name of its folder; `None` if there is none to compare with the skill's name.
     pub directory: Option<&'a str>,
     /// Its bytes.
     pub bytes: &'a [u8],
 }
 
-/// A skill's file, read.
+/// A parsed SKILL.md.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// What it says about itself.
+    /// The typed fields.
     pub frontmatter: Frontmatter,
-    /// Its instructions.
+    /// The instructions.
     pub body: Body,
 }
 
-/// The result of reading a file: the document unless it is refused, and every problem in order.
+/// The result of parsing a file: the document unless it is rejected, and every problem in order.
 #[derive(Debug, Clone)]
 pub struct Parsed {
-    /// Absent exactly when a diagnostic is an error.
+    /// `None` exactly when a diagnostic is an error.
     pub document: Option<Document>,
-    /// The body, also of a file that is refused, as long as it can be told apart.
+    /// The body, even of a rejected file, if it can be separated from the frontmatter.
     pub body: Option<Body>,
-    /// Everything found, in the order of the file.
+    /// Every problem, in file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a SKILL.md.
+/// Parses a SKILL.md.
 pub fn parse(input: &Input<'_>, strictness: Strictness) -> Parsed {
     let text = match std::str::from_utf8(input.bytes) {
         Ok(text) => text,
@@ -75,25 +75,25 @@ pub fn parse(input: &Input<'_>, strictness: Strictness) -> Parsed {
     Parsed { document, body, diagnostics: report.finish() }
 }
 
-/// What the start of a file says: the frontmatter unless it is refused, and every problem in order.
+/// The result of parsing only the frontmatter: the fields unless rejected, and every problem in order.
 #[derive(Debug, Clone)]
 pub struct Head {
-    /// Absent exactly when a diagnostic is an error.
+    /// `None` exactly when a diagnostic is an error.
     pub frontmatter: Option<Frontmatter>,
-    /// The name, also of a file that is refused, as far as it can be read.
+    /// The name, even of a rejected file, if it is readable.
     pub name: Option<String>,
-    /// Everything found, in the order of the file.
+    /// Every problem, in file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Returns how many of the first bytes of a file hold its frontmatter and both fences; `None` while the closing
-/// one is not among them.
+/// Returns the length of the frontmatter including both fences; `None` if `start_of_file` does not include the closing
+/// fence yet.
 pub fn frontmatter_end(start_of_file: &[u8]) -> Option<usize> {
     fence::end_of_frontmatter(start_of_file)
 }
 
-/// Reads the frontmatter alone. The bytes of `input` end after the closing fence, see [`frontmatter_end`], or with
-/// the file.
+/// Parses only the frontmatter. The bytes of `input` end after the closing fence (see [`frontmatter_end`]) or at the
+/// end of the file.
 pub fn parse_head(input: &Input<'_>, strictness: Strictness) -> Head {
     let text = match std::str::from_utf8(input.bytes) {
         Ok(text) => text,
@@ -115,8 +115,8 @@ pub fn parse_head(input: &Input<'_>, strictness: Strictness) -> Head {
     Head { frontmatter, name, diagnostics: report.finish() }
 }
 
-/// Returns the frontmatter of `text` as it was written, whatever fields it has: what the JSON Schema of
-/// frontmatter judges. `None` where there is no mapping to be read.
+/// Returns the frontmatter of `text` as written, with all its fields, for validation against the JSON Schema. Returns
+/// `None` if there is no readable mapping.
 pub fn raw_frontmatter(text: &str) -> Option<Value> {
     let source = Source::new(text);
     let mut report = Report::new("", &source, Strictness::Lenient);
@@ -127,16 +127,16 @@ pub fn raw_frontmatter(text: &str) -> Option<Value> {
     ))
 }
 
-/// What is wrong with an `arguments.schema`.
+/// A problem with an `arguments.schema`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaProblem {
-    /// Where in the schema: a JSON pointer, empty for the whole.
+    /// JSON pointer into the schema; empty for the whole schema.
     pub pointer: String,
-    /// What is wrong there.
+    /// The error message.
     pub message: String,
 }
 
-/// Reports an `arguments.schema` that `judge` says something against, at the value that it says it of.
+/// Reports an invalid `arguments.schema`, at the value that `judge` complains about.
 pub fn check_argument_schema(
     input: &Input<'_>,
     strictness: Strictness,
@@ -144,7 +144,7 @@ pub fn check_argument_schema(
 ) -> Vec<Diagnostic> {
     let Ok(text) = std::str::from_utf8(input.bytes) else { return Vec::new() };
     let source = Source::new(text);
-    // What else is wrong is told by whoever reads the whole.
+    // Other problems are reported when the whole file is parsed.
     let schema = {
         let mut unheard = Report::new(input.file, &source, strictness);
         fence::split(text, &mut unheard)
@@ -158,14 +158,15 @@ pub fn check_argument_schema(
     let Some(schema) = schema else { return Vec::new() };
     let mut report = Report::new(input.file, &source, strictness);
     if let Some(SchemaProblem { pointer, message }) = judge(&schema.to_value().to_schema_json()) {
-        let hint = "expected a JSON Schema of an object, with nothing that is looked up elsewhere";
-        report.add_with_hint(Code::BadValue, place_of(&schema, &pointer), message, hint);
+        let hint = "write a JSON Schema for an object, without references to other documents";
+        report.add_with_hint(Code::BadValue, range_at(&schema, &pointer), message, hint);
     }
     report.finish()
 }
 
-/// Returns where the value at a JSON pointer stands: as far as the pointer leads, and the key where there is no value to be seen.
-fn place_of(node: &yaml::Node, pointer: &str) -> Range<usize> {
+/// Returns the range of the value at a JSON pointer. If the pointer leads nowhere, returns the closest ancestor; if
+/// the value is empty, its key.
+fn range_at(node: &yaml::Node, pointer: &str) -> Range<usize> {
     let (mut node, mut place) = (node, node.range.clone());
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");
@@ -199,7 +200,7 @@ fn read(
 ) -> (Option<Frontmatter>, Option<Body>) {
     if text.len() as u64 > MAX_SKILL_FILE_BYTES {
         let message =
-            format!("the file has {} bytes; at most {MAX_SKILL_FILE_BYTES} are read", text.len());
+            format!("the file has {} bytes; the limit is {MAX_SKILL_FILE_BYTES}", text.len());
         report.add(Code::FileTooLarge, 0..0, message);
         return (None, None);
     }
@@ -221,7 +222,7 @@ fn read_frontmatter(
 ) -> Option<Frontmatter> {
     let mapping = yaml::read(text, range.clone(), report)?;
     let fence = text[..range.start].trim_end().len();
-    let place = frontmatter::Place {
+    let place = frontmatter::SkillFileContext {
         text,
         fence: fence.saturating_sub(3)..fence,
         directory: input.directory,
@@ -230,7 +231,7 @@ fn read_frontmatter(
 }
 
 fn not_utf8(input: &Input<'_>, strictness: Strictness, valid: usize) -> Parsed {
-    // The text before the bad byte is text: it gives the line and the column.
+    // The bytes before the invalid one are valid text, so they give the line and column.
     let before = String::from_utf8_lossy(&input.bytes[..valid]);
     let at = Source::new(&before).span(valid..valid).start;
     let message = format!("byte {:#04x} at offset {valid} is not valid UTF-8", input.bytes[valid]);
@@ -241,22 +242,25 @@ fn not_utf8(input: &Input<'_>, strictness: Strictness, valid: usize) -> Parsed {
     Parsed { document: None, body: None, diagnostics: diagnostic.into_iter().collect() }
 }
 
-/// Reports strange characters; returns true if the frontmatter holds one that YAML does not allow.
+/// Reports suspicious characters. Returns true if the frontmatter contains one that YAML does not allow.
 fn check_characters(text: &str, parts: Option<&Parts>, report: &mut Report<'_>) -> bool {
     let body = parts.map_or(text.len(), |parts| parts.body.start);
-    // A byte order mark at the very start has a report of its own, and a carriage return alone is a line
-    // break to some readers only.
+    // A byte order mark at the start has its own diagnostic. A lone carriage return is included because only some
+    // readers treat it as a line break.
     let strange = suspicious(text).filter(|&found| found != (0, '\u{feff}'));
     let returns =
         text[..body].match_indices('\r').filter(|(at, _)| !text[at + 1..].starts_with('\n'));
     let mut broken = false;
     for (at, character) in strange.chain(returns.map(|(at, _)| (at, '\r'))) {
-        let code = code_of(character, if at < body { Place::Frontmatter } else { Place::Body });
+        let code = code_of(
+            character,
+            if at < body { FileSection::Frontmatter } else { FileSection::Body },
+        );
         broken |= at < body && matches!(code, Code::NulCharacter | Code::ControlCharacter);
         let hint = if character == '\r' {
-            "save the file with line feeds as line breaks"
+            "save the file with LF line endings"
         } else {
-            "remove it"
+            "remove this character"
         };
         report.add_lazily(code, at..at + character.len_utf8(), || {
             (describe(character), Some(hint.to_owned()))
@@ -272,9 +276,9 @@ fn check_body(body: &Body, range: &Range<usize>, report: &mut Report<'_>) {
         report.add(Code::BodyEmpty, range.start..range.start, message);
     } else if lines > MAX_BODY_LINES || tokens > MAX_BODY_TOKENS {
         let message = format!(
-            "the body has {lines} lines, about {tokens} tokens; up to {MAX_BODY_LINES} lines and {MAX_BODY_TOKENS} tokens are advised"
+            "the body has {lines} lines, about {tokens} tokens; the recommended maximum is {MAX_BODY_LINES} lines and {MAX_BODY_TOKENS} tokens"
         );
-        let hint = "move details into files under `references/`; they are read only when needed";
+        let hint = "move details into files under `references/`; agents read them only when needed";
         report.add_with_hint(Code::BodyLong, body.start..body.start, message, hint);
     }
 }

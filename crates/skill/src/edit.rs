@@ -1,19 +1,20 @@
-//! Changes single values of YAML in place: everything else stays byte for byte.
+//! Changes single YAML values in place; everything else stays byte for byte.
 
 use serde_json::Value;
 
 use crate::report::Report;
 use crate::{Source, Strictness, fence, yaml};
 
-/// Replaces the value of the frontmatter field `key` by `value`, written as JSON, which YAML reads.
-/// `None` if there is no such field, or the frontmatter cannot be read.
+/// Replaces the value of the frontmatter field `key` with `value` written as JSON, which is valid YAML. Returns `None`
+/// if there is no such field, or if the frontmatter cannot be read.
 pub fn set_frontmatter(text: &str, key: &str, value: &Value) -> Option<String> {
     let source = Source::new(text);
     let parts = fence::split(text, &mut Report::new("", &source, Strictness::Lenient))?;
     replace(text, parts.frontmatter, &[key], value)
 }
 
-/// Adds the field `key` at the end of the frontmatter, with `value` as JSON. `None` if there is such a field, or no frontmatter.
+/// Adds the field `key` at the end of the frontmatter, with `value` as JSON. Returns `None` if the field exists, or if
+/// there is no frontmatter.
 pub fn add_frontmatter(text: &str, key: &str, value: &Value) -> Option<String> {
     let source = Source::new(text);
     let parts = fence::split(text, &mut Report::new("", &source, Strictness::Lenient))?;
@@ -28,7 +29,7 @@ pub fn add_frontmatter(text: &str, key: &str, value: &Value) -> Option<String> {
     })
 }
 
-/// Replaces the value at `path` in a YAML file by `value`, written as JSON.
+/// Replaces the value at `path` in a YAML file with `value`, written as JSON.
 pub fn set_yaml(text: &str, path: &[&str], value: &Value) -> Option<String> {
     replace(text, 0..text.len(), path, value)
 }

@@ -1,23 +1,23 @@
 //! Splits a SKILL.md into frontmatter and body at its two `---` lines.
 //!
-//! A fence is a whole line, so `---` inside a value cuts nothing off.
+//! A fence is a whole line, so a `---` inside a value does not end the frontmatter.
 
 use std::ops::Range;
 
 use crate::{Code, Report};
 
-/// Where the two parts of the file are.
+/// The two parts of the file.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// The YAML between the fences.
     pub(crate) frontmatter: Range<usize>,
-    /// All after the closing fence.
+    /// Everything after the closing fence.
     pub(crate) body: Range<usize>,
 }
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Finds the parts; what stands in the way is reported.
+/// Finds the two parts; reports a problem if they cannot be found.
 pub(crate) fn split(text: &str, report: &mut Report<'_>) -> Option<Parts> {
     let mut start = 0;
     if text.starts_with(BYTE_ORDER_MARK) {
@@ -39,13 +39,12 @@ pub(crate) fn split(text: &str, report: &mut Report<'_>) -> Option<Parts> {
                 format!("the file starts with `{}`, not with frontmatter", shortened(line))
             }
         };
-        let hint =
-            "start the file with a line `---`, then `name:` and `description:`, then a line `---`";
+        let hint = "start the file with a `---` line, then `name:` and `description:`, then another `---` line";
         report.add_with_hint(Code::NoFrontmatter, range, found, hint);
         return None;
     };
     if lead > 0 {
-        let message = "blank lines or comments stand before the frontmatter";
+        let message = "there are blank lines or comments before the frontmatter";
         report.add_with_hint(
             Code::TextBeforeFrontmatter,
             start..start,
@@ -61,15 +60,15 @@ pub(crate) fn split(text: &str, report: &mut Report<'_>) -> Option<Parts> {
     Some(Parts { frontmatter: inside..closing.start, body: closing.end..text.len() })
 }
 
-/// Returns where the closing fence ends, as far as the first bytes of a file show it whole: what is needed to read
-/// the frontmatter and nothing of the body.
+/// Returns the end of the closing fence, if `start_of_file` includes it. The frontmatter can then be parsed without
+/// reading the body.
 pub(crate) fn end_of_frontmatter(start_of_file: &[u8]) -> Option<usize> {
     if let Some(inside) = start_of_file.strip_prefix(b"---\n") {
         return closing(inside).map(|end| end + 4);
     }
     let text = match std::str::from_utf8(start_of_file) {
         Ok(text) => text,
-        // The last character may be cut; what is wrong before it is for the parser to say.
+        // The last character may be incomplete; the parser reports errors before it.
         Err(error) => std::str::from_utf8(&start_of_file[..error.valid_up_to()]).ok()?,
     };
     let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -79,12 +78,12 @@ pub(crate) fn end_of_frontmatter(start_of_file: &[u8]) -> Option<usize> {
     closing(&text.as_bytes()[inside..]).map(|end| inside + end)
 }
 
-/// Returns where the first line that is a fence ends, line feed included.
+/// Returns the end of the first line that is a fence, including its line feed.
 fn closing(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', bytes) {
         let line = &bytes[start..end];
-        // Blanks of any alphabet may follow; what is no text at all is no fence.
+        // Any Unicode whitespace may follow; a line that is not valid UTF-8 is not a fence.
         if line.starts_with(b"---") && std::str::from_utf8(line).is_ok_and(is_fence) {
             return Some(end + 1);
         }
@@ -93,7 +92,7 @@ fn closing(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the length of the blank lines and comments before the first fence, 0 if anything else is there.
+/// Returns the length of the blank lines and comments before the first fence; 0 if anything else precedes it.
 fn lead_in(text: &str) -> usize {
     let mut at = 0;
     let mut in_comment = false;
@@ -114,7 +113,7 @@ fn lead_in(text: &str) -> usize {
 }
 
 fn report_unclosed(text: &str, opening: usize, inside: usize, report: &mut Report<'_>) {
-    let message = "the frontmatter is opened here and never closed";
+    let message = "the frontmatter starts here but is never closed";
     let nearly = lines(text, inside).find(|line| {
         let content = text[line.clone()].trim();
         matches!(content, "..." | "—" | "–" | "***")
@@ -128,7 +127,7 @@ fn report_unclosed(text: &str, opening: usize, inside: usize, report: &mut Repor
                 text[line].trim_end()
             )
         }
-        None => "add a line `---` after the last field".to_owned(),
+        None => "add a `---` line after the last field".to_owned(),
     };
     report.add_with_hint(Code::FrontmatterUnclosed, opening..opening + 3, message, hint);
 }

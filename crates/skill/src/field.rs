@@ -1,4 +1,4 @@
-//! The fields of frontmatter that somebody has defined, and who did.
+//! The known frontmatter fields, and who defined each.
 
 /// Who defined a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,14 +9,14 @@ pub(crate) enum Owner {
     ClaudeCode,
     /// corteza.skill/v1.
     Corteza,
-    /// OpenClaw. Not accepted in strict reading.
+    /// OpenClaw. Rejected in strict mode.
     OpenClaw,
-    /// Hermes. Not accepted in strict reading.
+    /// Hermes. Rejected in strict mode.
     Hermes,
 }
 
 impl Owner {
-    /// Returns the name people know.
+    /// Returns the display name.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Standard => "Agent Skills",
@@ -27,7 +27,7 @@ impl Owner {
         }
     }
 
-    /// Returns true if strict reading accepts the owner's fields.
+    /// Returns true if strict mode accepts the owner's fields.
     pub(crate) fn is_accepted(self) -> bool {
         match self {
             Self::Standard | Self::ClaudeCode | Self::Corteza => true,
@@ -36,16 +36,14 @@ impl Owner {
     }
 }
 
-/// A field that somebody has defined.
+/// A known field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// The key.
     pub(crate) name: &'static str,
-    /// Who defined it.
     pub(crate) owner: Owner,
 }
 
-/// Every known field, those of the standard first.
+/// Every known field, with those of the standard first.
 pub(crate) const FIELDS: &[Field] = &[
     Field { name: "name", owner: Owner::Standard },
     Field { name: "description", owner: Owner::Standard },
@@ -89,7 +87,7 @@ pub(crate) fn owner(name: &str) -> Option<Owner> {
     FIELDS.iter().find(|field| field.name == name).map(|field| field.owner)
 }
 
-/// Returns true for fields whose value is running text whatever it starts with.
+/// Returns true for fields whose value is always prose, whatever character it starts with.
 pub(crate) fn is_free_text(name: &str) -> bool {
     matches!(
         name,

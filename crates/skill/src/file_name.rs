@@ -1,8 +1,8 @@
-//! Names of files as the least careful file system reads them, and which names a skill may hold.
+//! File names as the most lenient filesystem reads them, and the names that a skill may contain.
 //!
-//! Systems disagree about which names are one: some fold case, some compose letters, some leave out characters that
-//! nobody sees, some drop dots and spaces at the end. A name that any of them takes for `.git` is `.git` here. Whoever
-//! protects a name asks here: packages, installs, the sandbox.
+//! Filesystems disagree about which names are equal: some fold case, some compose letters, some ignore invisible
+//! characters, some drop trailing dots and spaces. A name that any of them treats as `.git` counts as `.git` here.
+//! Packages, installs and the sandbox all use this module to protect names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{LEDGER_FILE, MARKER_FILE, RelPath, is_ignorable, is_unsafe_to_show};
 
-/// The longest name of one part: what file systems take.
+/// Maximum length of one path component on common filesystems.
 const MAX_PART: usize = 255;
-/// The most folders that a file may be below.
+/// Maximum number of folders above a file.
 const MAX_DEPTH: usize = 32;
-/// How often a name is folded at most; every name settles sooner.
+/// Maximum number of folding passes; every name settles earlier.
 const MAX_ROUNDS: usize = 8;
 
 /// The folder of a repository.
 const GIT_FOLDER: &str = ".git";
 
-/// Returns one name for all that some file system takes for the same one: full case folding, compatibility forms,
-/// without ignorable characters and without dots and spaces at the end.
+/// Returns the canonical form of a name, equal for all names that some filesystem treats as the same: full case
+/// folding, compatibility forms, no ignorable characters, no trailing dots or spaces.
 pub fn folded_name(name: &str) -> String {
     let folded = if name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         name.to_ascii_lowercase()
@@ -31,13 +31,13 @@ pub fn folded_name(name: &str) -> String {
     folded.trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// Folds until nothing changes: `ẞ` is `ß` first, and `ss` then.
+/// Folds until nothing changes: `ẞ` becomes `ß` first, then `ss`.
 fn settled(name: &str) -> String {
     let is_kept = |character: &char| !is_ignorable(*character);
     let mut text = name.to_owned();
     for _ in 0..MAX_ROUNDS {
-        // Upper case first: `ſ` is `S` there and `ﬁ` is `FI`, as they are to systems that fold names. Letter by letter,
-        // so that a sigma at the end is like any other.
+        // Upper case comes first, because filesystems that fold names turn `ſ` into `S` and `ﬁ` into `FI`. Going
+        // letter by letter treats a final sigma like any other.
         let upper = text.nfkd().filter(is_kept).flat_map(char::to_uppercase);
         let lower: String = upper.flat_map(char::to_lowercase).collect();
         let next: String = lower.nfkd().filter(is_kept).collect();
@@ -49,15 +49,16 @@ fn settled(name: &str) -> String {
     text
 }
 
-/// Returns true if some file system takes `name` for `known`: by folding, as a stream of it, or as its short name.
+/// Returns true if some filesystem treats `name` as `known`: after folding, as an alternate data stream, or as a short
+/// name.
 pub fn is_name_of(name: &str, known: &str) -> bool {
-    // What comes after a colon is a part of the same file to some.
+    // On NTFS, the part after a colon names a stream of the same file.
     let name = folded_name(name.split(':').next().unwrap_or(name));
     let known = folded_name(known);
     name == known || is_short_for(&name, &known)
 }
 
-/// `git~1` is `.git` where names have eight letters.
+/// Returns true for an 8.3 short name: `git~1` is `.git`.
 fn is_short_for(name: &str, known: &str) -> bool {
     let Some((start, number)) = name.split_once('~') else { return false };
     let letters: String = known.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -66,63 +67,63 @@ fn is_short_for(name: &str, known: &str) -> bool {
     is_number && start.len() >= 2 && letters.starts_with(start)
 }
 
-/// Returns true if some file system takes `name` for the folder of a git repository.
+/// Returns true if some filesystem treats `name` as the folder of a git repository.
 pub fn is_git_folder(name: &str) -> bool {
     is_name_of(name, GIT_FOLDER)
 }
 
-/// Returns true if a folder with these names in it is a git repository by itself: git runs what the configuration in
-/// one says, whatever the folder is called.
+/// Returns true if a folder with these entries is a bare git repository. git runs programs named in its configuration,
+/// whatever the folder is called.
 pub fn is_bare_repository<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     let names: BTreeSet<String> = names.into_iter().map(folded_name).collect();
     let has = |known: &str| names.contains(known);
     (has("head") && has("objects") && has("refs")) || has("commondir")
 }
 
-/// A name that a skill may not hold.
+/// A name that is not allowed in a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is not allowed in a skill: {why}")]
+#[error("`{name}` is not allowed in a skill: {reason}")]
 pub struct FileNameError {
     /// The name.
     pub name: String,
     /// Why it is refused.
-    pub why: String,
+    pub reason: String,
 }
 
-/// The names in a skill: each must be one that every system reads alike, and none may be in the way of another. One
-/// rule for packages and for installs.
+/// The file names in a skill: each must be portable, and none may collide with another. Packages and installs share
+/// these rules.
 #[derive(Debug, Clone, Default)]
 pub struct FileNames {
-    /// Every name as the least careful system sees it, with how it is written and what it is.
-    seen: BTreeMap<String, (String, What)>,
+    /// Every name in canonical form, with its original spelling and type.
+    seen: BTreeMap<String, (String, EntryType)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum EntryType {
     File,
-    /// One that is listed by itself.
+    /// A folder that is listed explicitly.
     Folder,
-    /// One that is only part of another's name.
-    Around,
+    /// A folder that only occurs in the path of another entry.
+    Parent,
 }
 
 impl FileNames {
     /// Adds a file or a link.
     pub fn file(&mut self, path: &RelPath) -> Result<(), FileNameError> {
-        self.enter(path, What::File)
+        self.enter(path, EntryType::File)
     }
 
-    /// Adds a folder that is listed by itself.
+    /// Adds a folder that is listed explicitly.
     pub fn folder(&mut self, path: &RelPath) -> Result<(), FileNameError> {
-        self.enter(path, What::Folder)
+        self.enter(path, EntryType::Folder)
     }
 
-    /// Returns the names at the root.
+    /// Returns the names in the root folder.
     pub fn roots(&self) -> impl Iterator<Item = &str> {
         self.seen.values().map(|(name, _)| name.as_str()).filter(|name| !name.contains('/'))
     }
 
-    /// Refuses a folder that is a repository by itself. Asked when every name is there.
+    /// Rejects a folder that is itself a git repository. Call this after all names have been added.
     pub fn finish(&self) -> Result<(), FileNameError> {
         let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, _) in self.seen.values() {
@@ -133,16 +134,16 @@ impl FileNames {
             None => Ok(()),
             Some((folder, _)) => Err(FileNameError {
                 name: if folder.is_empty() { ".".to_owned() } else { folder.to_owned() },
-                why: "it is a git repository, whose hooks and configuration run programs"
+                reason: "it is a git repository, whose hooks and configuration can run programs"
                     .to_owned(),
             }),
         }
     }
 
-    fn enter(&mut self, path: &RelPath, what: What) -> Result<(), FileNameError> {
-        let wrong = |why: String| FileNameError { name: path.to_string(), why };
-        if let Some(why) = path.parts().find_map(problem_of) {
-            return Err(wrong(why));
+    fn enter(&mut self, path: &RelPath, entry_type: EntryType) -> Result<(), FileNameError> {
+        let wrong = |reason: String| FileNameError { name: path.to_string(), reason };
+        if let Some(reason) = path.parts().find_map(problem_of) {
+            return Err(wrong(reason));
         }
         let parts: Vec<&str> = path.parts().collect();
         if parts.len() > MAX_DEPTH {
@@ -156,30 +157,34 @@ impl FileNames {
             }
             shown += part;
             key += &folded_name(part);
-            self.note(&shown, &key, if at + 1 == parts.len() { what } else { What::Around })?;
+            self.note(
+                &shown,
+                &key,
+                if at + 1 == parts.len() { entry_type } else { EntryType::Parent },
+            )?;
         }
         Ok(())
     }
 
-    fn note(&mut self, name: &str, key: &str, what: What) -> Result<(), FileNameError> {
-        let wrong = |why: String| Err(FileNameError { name: name.to_owned(), why });
+    fn note(&mut self, name: &str, key: &str, entry_type: EntryType) -> Result<(), FileNameError> {
+        let wrong = |reason: String| Err(FileNameError { name: name.to_owned(), reason });
         let Some((before, kind)) = self.seen.get_mut(key) else {
-            self.seen.insert(key.to_owned(), (name.to_owned(), what));
+            self.seen.insert(key.to_owned(), (name.to_owned(), entry_type));
             return Ok(());
         };
         if before != name {
             return wrong(format!(
-                "it differs from `{before}` only in case or in how it is written"
+                "it differs from `{before}` only in case or Unicode normalization"
             ));
         }
-        match (*kind, what) {
-            (What::Around, What::Folder) => *kind = What::Folder,
-            (What::Around | What::Folder, What::Around) => {}
-            (What::File, What::Around | What::Folder)
-            | (What::Around | What::Folder, What::File) => {
-                return wrong("it is a file and a folder at once".to_owned());
+        match (*kind, entry_type) {
+            (EntryType::Parent, EntryType::Folder) => *kind = EntryType::Folder,
+            (EntryType::Parent | EntryType::Folder, EntryType::Parent) => {}
+            (EntryType::File, EntryType::Parent | EntryType::Folder)
+            | (EntryType::Parent | EntryType::Folder, EntryType::File) => {
+                return wrong("it is both a file and a folder".to_owned());
             }
-            (What::File, What::File) | (What::Folder, What::Folder) => {
+            (EntryType::File, EntryType::File) | (EntryType::Folder, EntryType::Folder) => {
                 return wrong("duplicate".to_owned());
             }
         }
@@ -187,26 +192,28 @@ impl FileNames {
     }
 }
 
-/// Says why a part of a path is not a name that every system takes.
+/// Returns why a path component is not portable, if it is not.
 fn problem_of(part: &str) -> Option<String> {
     if part.len() > MAX_PART {
-        return Some(format!("a part of it is longer than {MAX_PART} bytes"));
+        return Some(format!("a path component is longer than {MAX_PART} bytes"));
     }
     if is_git_folder(part) {
         return Some("a skill cannot contain a git repository".to_owned());
     }
-    // They are left out of the digests that trust binds to.
+    // The digests that trust is bound to leave these files out.
     if [MARKER_FILE, LEDGER_FILE].iter().any(|own| is_name_of(part, own)) {
-        return Some("csk writes such files itself; a skill cannot bring one".to_owned());
+        return Some("the name is reserved for files that csk writes".to_owned());
     }
     if part.ends_with('.') || part.ends_with(' ') {
-        return Some("a part of it ends with a dot or a space, which some systems drop".to_owned());
+        return Some(
+            "a path component ends with a dot or a space, which some systems drop".to_owned(),
+        );
     }
     if part.contains([':', '*', '?', '"', '<', '>', '|']) {
-        return Some("it has a character that some systems refuse".to_owned());
+        return Some("it contains a character that some systems do not allow".to_owned());
     }
     if part.chars().any(|c| is_ignorable(c) || is_unsafe_to_show(c)) {
-        return Some("it has an invisible character, or one that hides others".to_owned());
+        return Some("it contains an invisible character, or one that hides others".to_owned());
     }
     let stem = part.split('.').next().unwrap_or(part).trim_end().to_lowercase();
     let is_port = |stem: &str| {
@@ -217,7 +224,7 @@ fn problem_of(part: &str) -> Option<String> {
     };
     let is_device = matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$")
         || is_port(&stem);
-    is_device.then(|| format!("`{part}` is the name of a device on some systems"))
+    is_device.then(|| format!("`{part}` is a device name on some systems"))
 }
 
 #[cfg(test)]
@@ -225,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_one_however_they_are_written() {
+    fn equivalent_spellings_fold_to_one_name() {
         for (name, known) in [
             (".GIT", ".git"),
             (".git.", ".git"),
@@ -258,9 +265,9 @@ mod tests {
         }
     }
 
-    /// Every letter settles within the rounds that are given to it.
+    /// Every letter settles within `MAX_ROUNDS` passes.
     #[test]
-    fn folding_settles() {
+    fn folding_is_idempotent() {
         for character in ('\0'..=char::MAX).filter(|character| !character.is_ascii()) {
             let folded = settled(&character.to_string());
             assert_eq!(settled(&folded), folded, "U+{:04X}", character as u32);
@@ -275,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_is_known_by_what_is_in_it() {
+    fn a_bare_repository_is_recognized_by_its_contents() {
         for (names, is_one) in [
             (&["HEAD", "objects", "refs", "config"][..], true),
             (&["head", "Objects", "REFS"], true),

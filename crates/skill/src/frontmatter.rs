@@ -1,51 +1,51 @@
-//! The fields of a skill, typed: the standard's, Claude Code's and corteza's; the rest kept as written.
+//! The typed fields of a skill: those of the standard, Claude Code and corteza. Other fields are kept as written.
 
+pub(crate) mod choices;
 mod claude;
 mod corteza;
 mod fields;
 mod read;
 mod rules;
-pub(crate) mod words;
 
 use crate::{AllowedTools, Value};
 
-pub(crate) use read::{Place, read};
+pub(crate) use read::{SkillFileContext, read};
 pub use rules::{MAX_COMPATIBILITY, MAX_DESCRIPTION};
 
-/// Everything a skill says about itself.
+/// All frontmatter fields of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frontmatter {
-    /// The declared name, trimmed and in NFKC. In lenient reading it may break the rules of
-    /// [`crate::SkillName`], and it is the folder's name where none is declared: treat it as text.
+    /// The declared name, trimmed and in NFKC. In lenient mode it may break the rules of [`crate::SkillName`], and
+    /// defaults to the folder name: treat it as arbitrary text.
     pub name: String,
     /// What the skill does and when to use it, trimmed.
     pub description: String,
-    /// Licence, as free text.
+    /// License, as free text.
     pub license: Option<String>,
-    /// What the skill needs around it, as free text.
+    /// Environment requirements, as free text.
     pub compatibility: Option<String>,
-    /// Free key-value data, in the order of the file.
+    /// Free key-value data, in file order.
     pub metadata: Vec<(String, Value)>,
-    /// The tools the skill may use. Absent means no restriction, an empty list means none.
+    /// The tools the skill may use. `None` means no restriction, an empty list means no tools.
     pub allowed_tools: Option<AllowedTools>,
-    /// The arguments: Claude Code's names or corteza's schema, by the type of the value.
+    /// Claude Code's argument names or corteza's schema, depending on the type of the value.
     pub arguments: Option<Arguments>,
     /// The fields of Claude Code.
     pub claude: ClaudeFields,
     /// The fields of corteza.skill/v1.
     pub corteza: CortezaFields,
     /// Every other field.
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UnknownField>,
 }
 
-/// A field that is not accepted, kept as it was written.
+/// A field that is not accepted, kept as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownField {
     /// The key.
     pub key: String,
     /// The value.
     pub value: Value,
-    /// Key and value as they stand in the file.
+    /// Key and value exactly as in the file.
     pub yaml: String,
 }
 
@@ -54,27 +54,27 @@ pub struct Unknown {
 pub struct ClaudeFields {
     /// Appended to the description in listings.
     pub when_to_use: Option<String>,
-    /// What to show after `/name`.
+    /// The text to show after `/name`.
     pub argument_hint: Option<String>,
-    /// Hidden from the model when true. A value that cannot be read counts as true.
+    /// Hides the skill from the model if true. A value that cannot be read counts as true.
     pub disable_model_invocation: Option<bool>,
-    /// Not in the slash menu when false. A value that cannot be read counts as false.
+    /// Hides the skill from the slash menu if false. A value that cannot be read counts as false.
     pub user_invocable: Option<bool>,
-    /// Tools taken away. A malformed rule denies its whole tool, or every tool where it names none.
+    /// Denied tools. A malformed rule denies its whole tool, or every tool if it names none.
     pub disallowed_tools: Option<AllowedTools>,
     /// The model for this skill's turns.
     pub model: Option<String>,
-    /// How hard the model should think.
+    /// The reasoning effort of the model.
     pub effort: Option<String>,
     /// Where the skill runs.
     pub context: Option<Context>,
-    /// The kind of sub-agent for a forked context.
+    /// The type of sub-agent for a forked context.
     pub agent: Option<String>,
-    /// Runs in the background.
+    /// Whether the skill runs in the background.
     pub background: Option<bool>,
-    /// Lifecycle hooks, as data; never run by us.
+    /// Lifecycle hooks, as data; openskills never runs them.
     pub hooks: Option<Value>,
-    /// Globs of files that the skill is about.
+    /// Globs of the files that the skill applies to.
     pub paths: Vec<String>,
     /// The shell of inline commands.
     pub shell: Option<Shell>,
@@ -83,30 +83,30 @@ pub struct ClaudeFields {
 /// The fields of corteza.skill/v1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CortezaFields {
-    /// The format's identifier; `corteza.skill/v1` is the one there is.
+    /// The format identifier; only `corteza.skill/v1` exists.
     pub skill_format: Option<String>,
     /// Who may invoke the skill. A value that cannot be read counts as `disabled`.
     pub model_invocation: Option<ModelInvocation>,
-    /// What the skill changes. Absent means unknown.
+    /// What the skill changes. `None` means not declared.
     pub side_effects: Option<Vec<SideEffect>>,
     /// Tools allowed and denied at dispatch.
     pub tools: Option<Tools>,
-    /// Declared provenance; it can only lower what the loader computes.
+    /// Declared provenance; it can only lower the trust level that the loader computes.
     pub trust: Option<CortezaTrust>,
     /// Libraries the skill needs.
     pub library_depends: Vec<String>,
-    /// Attach the libraries instead of only loading them.
+    /// Whether to attach the libraries instead of only loading them.
     pub attach: Option<bool>,
-    /// What a derived bundle was made from.
+    /// The package that a derived bundle was generated from.
     pub generated_from: Option<GeneratedFrom>,
-    /// How an invocation goes on.
+    /// Whether an invocation returns or takes over the conversation.
     pub interaction: Option<Interaction>,
 }
 
 /// Where a skill runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
-    /// In a sub-agent of its own.
+    /// In its own sub-agent.
     Fork,
 }
 
@@ -137,7 +137,7 @@ pub enum SideEffect {
     None,
     /// Files.
     Filesystem,
-    /// Talks to the network.
+    /// Contacts the network.
     Network,
     /// The session it runs in.
     Session,
@@ -148,14 +148,14 @@ pub enum SideEffect {
 /// `tools.allow` and `tools.deny`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tools {
-    /// Absent means no restriction, an empty list means none.
+    /// `None` means no restriction, an empty list means no tools.
     pub allow: Option<AllowedTools>,
-    /// Beats everything. A malformed rule denies its whole tool, or every tool where it names none.
+    /// Takes precedence over every allow rule. A malformed rule denies its whole tool, or every tool if it names none.
     pub deny: AllowedTools,
 }
 
-/// The `trust` of corteza.skill/v1, from the least trusted up. It is not the trust level that decides what runs (`SkillSource`); it can
-/// only lower that.
+/// The `trust` field of corteza.skill/v1, ordered from least to most trusted. It is not the trust level that decides
+/// what may run (`SkillSource`), and can only lower it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CortezaTrust {
     /// A folder on this machine.
@@ -166,12 +166,12 @@ pub enum CortezaTrust {
     User,
     /// A reviewed package.
     Package,
-    /// The organisation.
+    /// The organization.
     Managed,
 }
 
 impl CortezaTrust {
-    /// Returns the word for it.
+    /// Returns the value used in the frontmatter.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -183,23 +183,23 @@ impl CortezaTrust {
     }
 }
 
-/// What a derived bundle was made from.
+/// The package that a derived bundle was generated from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedFrom {
-    /// The package.
+    /// The name of the package.
     pub package: String,
     /// Its version.
     pub version: Option<String>,
-    /// The digest of its source.
+    /// The digest of the package source.
     pub source_hash: Option<String>,
 }
 
-/// How an invocation goes on.
+/// What happens after an invocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interaction {
-    /// Runs to a result and ends.
+    /// Runs to completion and returns a result.
     Returning,
-    /// Takes over the turn.
+    /// Takes over the conversation.
     Conversational,
 }
 
@@ -213,7 +213,7 @@ pub enum Arguments {
 }
 
 impl Frontmatter {
-    /// Returns true if the model may start the skill by itself. The strictest of all fields holds.
+    /// Returns true if the model may invoke the skill on its own. The strictest field decides.
     pub fn model_may_invoke(&self) -> bool {
         let by_corteza = match self.corteza.model_invocation {
             None | Some(ModelInvocation::Auto) => true,
@@ -222,13 +222,14 @@ impl Frontmatter {
         by_corteza && self.claude.disable_model_invocation != Some(true)
     }
 
-    /// Returns true if the user may start the skill by name.
+    /// Returns true if the user may invoke the skill by name.
     pub fn user_may_invoke(&self) -> bool {
         self.corteza.model_invocation != Some(ModelInvocation::Disabled)
             && self.claude.user_invocable != Some(false)
     }
 
-    /// Returns the one list of tools that the skill may use, by `allowed-tools` and `tools.allow` together; `None` if it has neither.
+    /// Returns the tools that the skill may use, from `allowed-tools` and `tools.allow` combined; `None` if it has
+    /// neither.
     pub fn tools_allowed(&self) -> Option<AllowedTools> {
         let corteza = self.corteza.tools.as_ref().and_then(|tools| tools.allow.as_ref());
         match (&self.allowed_tools, corteza) {
@@ -238,7 +239,8 @@ impl Frontmatter {
         }
     }
 
-    /// Returns the one list of tools that the skill must not use, by `disallowed-tools` and `tools.deny` together; `None` if it has neither.
+    /// Returns the tools that the skill must not use, from `disallowed-tools` and `tools.deny` combined; `None` if it
+    /// has neither.
     pub fn tools_denied(&self) -> Option<AllowedTools> {
         let corteza = self.corteza.tools.as_ref().map(|tools| &tools.deny);
         match (&self.claude.disallowed_tools, corteza.filter(|list| !list.rules.is_empty())) {
@@ -248,7 +250,7 @@ impl Frontmatter {
         }
     }
 
-    /// Returns a text of `metadata`; empty if there is none.
+    /// Returns a value of `metadata` as text; empty if it is missing.
     pub fn metadata_text(&self, key: &str) -> String {
         let value = self.metadata.iter().find(|(name, _)| name == key);
         match value.map(|(_, value)| value.to_json()) {

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// The most characters an identifier may have.
+/// Maximum number of characters in an identifier.
 const MAX: usize = 128;
 
-/// An identifier: an ASCII letter or digit, then letters, digits, `.`, `_`, `-`. Never a path, never a
-/// device of Windows.
+/// An identifier: an ASCII letter or digit, then letters, digits, `.`, `_`, `-`. Never a path or a Windows device
+/// name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier(String);
 
 /// Why a text is not an [`Identifier`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentifierError {
-    /// Nothing there.
+    /// It is empty.
     #[error("it is empty")]
     Empty,
     /// More than 128 characters.
@@ -22,19 +22,19 @@ pub enum IdentifierError {
     /// It does not start with a letter or digit.
     #[error("it starts with {0:?}; expected an ASCII letter or digit")]
     Start(char),
-    /// It holds something else.
-    #[error("it holds {0:?}; expected only ASCII letters, digits, `.`, `_` and `-`")]
+    /// It contains any other character.
+    #[error("it contains {0:?}; expected only ASCII letters, digits, `.`, `_` and `-`")]
     Character(char),
     /// It ends with a dot.
     #[error("it ends with a dot")]
     TrailingDot,
-    /// It is the name of a device on Windows.
-    #[error("it is the name of a device on Windows")]
+    /// It is a Windows device name.
+    #[error("it is a Windows device name")]
     Device,
 }
 
 impl Identifier {
-    /// What an identifier looks like, for schemas; names of Windows devices are left to the parser.
+    /// The regular expression for schemas; it does not exclude Windows device names, which the parser rejects.
     pub const PATTERN: &str = r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$";
 
     /// Checks `text`.
@@ -64,7 +64,7 @@ impl Identifier {
     }
 }
 
-/// Returns true for `CON`, `nul.txt`, `COM1` and their kin.
+/// Returns true for `CON`, `nul.txt`, `COM1` and similar names.
 fn is_device(text: &str) -> bool {
     let stem = text.split('.').next().unwrap_or(text).to_ascii_uppercase();
     let numbered = |prefix: &str| {

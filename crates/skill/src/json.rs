@@ -1,7 +1,7 @@
-//! JSON files of ours, read key by key: every problem at once, each with its place.
+//! Reads our JSON files key by key, and reports every problem at once with its position.
 //!
-//! [`read`] hands the top-level object to a closure, which takes the keys it knows. What is left is
-//! reported as unknown. Values are never guessed: text is a string, a number is a number.
+//! [`read`] passes the top-level object to a closure, which takes the keys it knows. The remaining keys are reported
+//! as unknown. Types are never coerced: a string is not a number.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::nearest::nearest;
 use crate::report::Report;
 use crate::{Code, Diagnostic, Identifier, Source, Strictness};
 
-/// Reads `text` as one JSON object. The value is there exactly when no problem is an error.
+/// Reads `text` as one JSON object. The value is `Some` exactly when no problem is an error.
 pub fn read<T>(
     file: &str,
     text: &str,
@@ -43,7 +43,7 @@ pub fn read<T>(
                 value
             }
             Some(other) => {
-                let message = format!("the file holds {}; expected an object", kind(&other));
+                let message = format!("the file contains {}; expected an object", kind(&other));
                 report.add(Code::WrongType, other.range().start..other.range().end, message);
                 None
             }
@@ -52,7 +52,7 @@ pub fn read<T>(
                     Code::JsonSyntax,
                     0..0,
                     "the file is empty",
-                    "it must hold a JSON object; see docs/formats for its keys",
+                    "write a JSON object; docs/formats lists its keys",
                 );
                 None
             }
@@ -61,8 +61,8 @@ pub fn read<T>(
             report.add_with_hint(
                 Code::JsonSyntax,
                 0..'\u{feff}'.len_utf8(),
-                "the file starts with a byte-order mark",
-                "save it as UTF-8 without one",
+                "the file starts with a byte order mark",
+                "save the file as UTF-8 without a byte order mark",
             );
             None
         }
@@ -71,7 +71,7 @@ pub fn read<T>(
             report.add(
                 Code::JsonSyntax,
                 range.start..range.end,
-                format!("this is not valid JSON: {}", lower(error.kind())),
+                format!("invalid JSON: {}", lower(error.kind())),
             );
             None
         }
@@ -90,7 +90,7 @@ fn lower(text: &impl ToString) -> String {
 
 fn kind(value: &ast::Value<'_>) -> &'static str {
     match value {
-        ast::Value::StringLit(_) => "text",
+        ast::Value::StringLit(_) => "a string",
         ast::Value::NumberLit(_) => "a number",
         ast::Value::BooleanLit(_) => "a boolean",
         ast::Value::Object(_) => "an object",
@@ -99,37 +99,37 @@ fn kind(value: &ast::Value<'_>) -> &'static str {
     }
 }
 
-/// Text of a file and where it stands.
+/// A string in a file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The text, escapes resolved.
+    /// The string, with escapes resolved.
     pub value: String,
-    /// Where, in bytes.
+    /// Byte range in the file.
     pub range: Range<usize>,
 }
 
-/// An object of a file whose keys are taken one by one.
+/// An object whose keys are taken one by one.
 #[derive(Debug)]
 pub struct Object<'t, 'r, 'a> {
     properties: Vec<&'t ObjectProp<'t>>,
     range: Range<usize>,
-    /// The keys that lead here, for messages: `projects.demo`.
+    /// The path to this object, for messages: `projects.demo`.
     path: String,
     known: Vec<&'static str>,
-    unknown: Unknown,
+    unknown: UnknownKeys,
     report: &'r mut Report<'a>,
 }
 
-/// What becomes of keys that nobody takes.
+/// What happens to keys that the caller does not take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unknown {
-    /// They are told and ignored; null counts as absent.
+pub enum UnknownKeys {
+    /// They are reported and ignored; null counts as absent.
     Ignored,
     /// They are errors, and so is null.
     Refused,
 }
 
-/// A value that is one text or several.
+/// One string or a list of strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OneOrMany {
     /// One text.
@@ -146,28 +146,28 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             let name = property.name.as_str();
             if !seen.insert(name) {
                 let range = property.name.range();
-                let message = format!("the key `{name}` stands twice");
+                let message = format!("duplicate key `{name}`");
                 report.add(Code::DuplicateKey, range.start..range.end, message);
             } else {
                 properties.push(property);
             }
         }
         let range = object.range.start..object.range.end;
-        let unknown = Unknown::Ignored;
+        let unknown = UnknownKeys::Ignored;
         Self { properties, range, path, known: Vec::new(), unknown, report }
     }
 
-    /// Returns the place of the object's opening brace, where missing keys are reported.
-    pub fn place(&self) -> Range<usize> {
+    /// Returns the range of the opening brace, at which missing keys are reported.
+    pub fn opening_brace(&self) -> Range<usize> {
         self.range.start..self.range.start + 1
     }
 
-    /// Says what becomes of keys that nobody takes. Objects inside start anew.
-    pub fn unknown_keys(&mut self, unknown: Unknown) {
+    /// Sets what happens to unknown keys. Nested objects start with the default.
+    pub fn unknown_keys(&mut self, unknown: UnknownKeys) {
         self.unknown = unknown;
     }
 
-    /// Ends the reading: keys that nobody took are not told to be unknown.
+    /// Stops reading: the remaining keys are not reported as unknown.
     pub fn abandon(&mut self) {
         self.properties.clear();
     }
@@ -177,7 +177,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.report.add(code, range, message);
     }
 
-    /// Adds a problem with what to do about it.
+    /// Adds a problem with a hint.
     pub fn problem_with_hint(
         &mut self,
         code: Code,
@@ -188,22 +188,22 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.report.add_with_hint(code, range, message, hint);
     }
 
-    /// Checks `schema_version`: it must be there and one of `supported`.
+    /// Checks `schema_version`: it must be present and one of `supported`.
     pub fn schema_version(&mut self, supported: &[u64]) -> Option<u64> {
         self.schema_version_or(supported, |found| {
             let known = supported.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-            let message = format!("`schema_version` is {found}; this version knows {known}");
+            let message = format!("`schema_version` is {found}; this version supports {known}");
             let is_newer = found.parse::<u64>().is_ok_and(|version| version > 0);
             let hint = if is_newer {
-                "the file requires a newer csk; update csk"
+                "update csk; this file requires a newer version"
             } else {
-                "write the number, without quotes or a fraction"
+                "write a whole number, without quotes"
             };
             (message, hint.to_owned())
         })
     }
 
-    /// As [`Self::schema_version`]; `refuse` makes message and hint for one that is not supported.
+    /// Like [`Self::schema_version`]; `refuse` returns the message and hint for an unsupported version.
     pub fn schema_version_or(
         &mut self,
         supported: &[u64],
@@ -212,7 +212,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         let (range, found) = match self.take("schema_version") {
             None => {
                 self.missing("schema_version", "a number");
-                // Which keys there are follows from the version.
+                // The version decides which keys exist, so without it none can be checked.
                 self.abandon();
                 return None;
             }
@@ -230,18 +230,18 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         None
     }
 
-    /// Reads text that must be there.
+    /// Reads a required string.
     pub fn required(&mut self, key: &'static str) -> Option<Text> {
         match self.take(key) {
             Some(value) => self.as_text(key, value),
             None => {
-                self.missing(key, "text");
+                self.missing(key, "a string");
                 None
             }
         }
     }
 
-    /// Reads text; null counts as absent.
+    /// Reads a string; null counts as absent.
     pub fn text(&mut self, key: &'static str) -> Option<Text> {
         let value = self.take(key)?;
         self.as_text(key, value)
@@ -253,13 +253,13 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.as_identifier(key, &text)
     }
 
-    /// Reads an identifier that must be there.
+    /// Reads a required identifier.
     pub fn required_identifier(&mut self, key: &'static str) -> Option<Identifier> {
         let text = self.required(key)?;
         self.as_identifier(key, &text)
     }
 
-    /// Reads true or false; null counts as absent.
+    /// Reads a boolean; null counts as absent.
     pub fn boolean(&mut self, key: &'static str) -> Option<bool> {
         match self.take(key)? {
             ast::Value::BooleanLit(value) => Some(value.value),
@@ -271,7 +271,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         }
     }
 
-    /// Reads a whole number; null counts as absent.
+    /// Reads a non-negative integer; null counts as absent.
     pub fn number(&mut self, key: &'static str) -> Option<u64> {
         let value = self.take(key)?;
         let number = match value {
@@ -280,12 +280,12 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             _ => None,
         };
         if number.is_none() {
-            self.wrong(key, value, "a whole number");
+            self.wrong(key, value, "a non-negative integer");
         }
         number
     }
 
-    /// Reads a list of texts; absent and null are an empty one.
+    /// Reads a list of strings; an absent or null value is an empty list.
     pub fn texts(&mut self, key: &'static str) -> Vec<Text> {
         match self.take(key) {
             None | Some(ast::Value::NullKeyword(_)) => Vec::new(),
@@ -295,22 +295,22 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
                 .enumerate()
                 .filter_map(|(at, item)| {
                     let path = format!("{key}[{at}]");
-                    if self.unknown == Unknown::Refused
+                    if self.unknown == UnknownKeys::Refused
                         && matches!(item, ast::Value::NullKeyword(_))
                     {
-                        self.wrong(&path, item, "text");
+                        self.wrong(&path, item, "a string");
                     }
                     self.as_text(&path, item)
                 })
                 .collect(),
             Some(other) => {
-                self.wrong(key, other, "a list of texts");
+                self.wrong(key, other, "a list of strings");
                 Vec::new()
             }
         }
     }
 
-    /// Reads a list of texts, each with its place in the list; what is no text is told and left out.
+    /// Reads a list of strings, each with its index; items of other types are reported and skipped.
     pub fn indexed_texts(&mut self, key: &'static str) -> Vec<(usize, Text)> {
         let Some(ast::Value::Array(array)) = self.peek(key) else {
             return self.texts(key).into_iter().enumerate().collect();
@@ -320,7 +320,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         array.elements.iter().enumerate().filter_map(text).collect()
     }
 
-    /// Reads one text or a list of texts.
+    /// Reads a string or a list of strings.
     pub fn one_or_many(&mut self, key: &'static str) -> Option<OneOrMany> {
         if let Some(ast::Value::Array(_)) = self.peek(key) {
             return Some(OneOrMany::Many(self.texts(key)));
@@ -328,7 +328,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.text(key).map(OneOrMany::One)
     }
 
-    /// Reads an object whose keys are names of the user's and whose values are texts.
+    /// Reads an object with user-defined keys and string values.
     pub fn text_entries(&mut self, key: &'static str) -> Vec<(Text, Text)> {
         let mut entries = Vec::new();
         for (name, value) in self.named(key) {
@@ -338,8 +338,8 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         entries
     }
 
-    /// Takes an object whose keys are names of the user's; absent and null are an empty one. Names that stand
-    /// twice are reported, as they are for keys of our own.
+    /// Takes an object with user-defined keys; an absent or null value is an empty one. Duplicate keys are reported,
+    /// as in objects with fixed keys.
     fn named(&mut self, key: &'static str) -> Vec<(Text, &'t ast::Value<'t>)> {
         let object = match self.take(key) {
             Some(ast::Value::Object(object)) => object,
@@ -358,7 +358,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         unique.into_iter().map(named).collect()
     }
 
-    /// Reads an object, if there is one.
+    /// Reads an optional object.
     pub fn object<T>(
         &mut self,
         key: &'static str,
@@ -379,7 +379,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         }
     }
 
-    /// Reads a list of objects that must be there.
+    /// Reads a required list of objects.
     pub fn required_objects<T>(
         &mut self,
         key: &'static str,
@@ -411,7 +411,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         values
     }
 
-    /// Reads an object whose keys are names of the user's: each value is an object of its own.
+    /// Reads an object with user-defined keys, each of whose values is an object.
     pub fn entries<T>(
         &mut self,
         key: &'static str,
@@ -436,13 +436,13 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.known.push(key);
         let at = self.properties.iter().position(|property| property.name.as_str() == key)?;
         let value = &self.properties.remove(at).value;
-        if self.unknown == Unknown::Refused && matches!(value, ast::Value::NullKeyword(_)) {
-            self.wrong(key, value, "a value, or no such key");
+        if self.unknown == UnknownKeys::Refused && matches!(value, ast::Value::NullKeyword(_)) {
+            self.wrong(key, value, "a value; remove the key if there is none");
         }
         Some(value)
     }
 
-    /// Returns true if there is a key that nobody took yet, and it is not null.
+    /// Returns true if `key` is present, not null and not taken yet.
     pub fn has(&self, key: &str) -> bool {
         self.peek(key).is_some_and(|value| !matches!(value, ast::Value::NullKeyword(_)))
     }
@@ -452,26 +452,26 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         found.map(|property| &property.value)
     }
 
-    /// Returns the place of a key that nobody took yet, and leaves it.
-    pub fn place_of(&self, key: &str) -> Option<Range<usize>> {
+    /// Returns the range of a key that has not been taken yet, without taking it.
+    pub fn key_range(&self, key: &str) -> Option<Range<usize>> {
         let found = self.properties.iter().find(|property| property.name.as_str() == key)?;
         let range = found.name.range();
         Some(range.start..range.end)
     }
 
-    /// Returns the place of a key that nobody took yet, and takes it.
-    pub fn key(&mut self, key: &str) -> Option<Range<usize>> {
+    /// Takes a key and returns its range.
+    pub fn take_key(&mut self, key: &str) -> Option<Range<usize>> {
         let at = self.properties.iter().position(|property| property.name.as_str() == key)?;
         let range = self.properties.remove(at).name.range();
         Some(range.start..range.end)
     }
 
-    /// Returns the keys that lead here, for messages: `projects.demo`.
+    /// Returns the path to this object, for messages: `projects.demo`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns the keys that lead to `key` here, for messages: `projects.demo.path`.
+    /// Returns the path to `key` in this object, for messages: `projects.demo.path`.
     pub fn path_of(&self, key: &str) -> String {
         self.join(key)
     }
@@ -484,7 +484,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             }),
             ast::Value::NullKeyword(_) => None,
             other => {
-                self.wrong(key, other, "text");
+                self.wrong(key, other, "a string");
                 None
             }
         }
@@ -511,14 +511,14 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
 
     fn missing(&mut self, key: &str, expected: &str) {
         let message = format!("`{}` is missing; expected {expected}", self.join(key));
-        self.report.add(Code::MissingKey, self.place(), message);
+        self.report.add(Code::MissingKey, self.opening_brace(), message);
     }
 
     fn join(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// Reports the keys that nobody took.
+    /// Reports the keys that were not taken.
     fn finish(self) {
         #[cfg(test)]
         KEYS_READ.with_borrow_mut(|keys| {
@@ -532,10 +532,10 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
                 format!("{}.{name}", self.path)
             };
             let (code, end) = match self.unknown {
-                Unknown::Ignored => (Code::UnknownKey, "; it is ignored"),
-                Unknown::Refused => (Code::RefusedKey, ""),
+                UnknownKeys::Ignored => (Code::UnknownKey, "; it is ignored"),
+                UnknownKeys::Refused => (Code::RefusedKey, ""),
             };
-            let message = format!("`{shown}` is not a key that is known{end}");
+            let message = format!("unknown key `{shown}`{end}");
             let hint = nearest(name, self.known.iter().copied())
                 .map(|near| format!("did you mean `{near}`?"));
             self.report.add_lazily(code, range.start..range.end, || (message, hint));
@@ -550,7 +550,7 @@ thread_local! {
     };
 }
 
-/// Returns every key that is looked for while `read` runs, so that a test can compare them with a schema.
+/// Returns every key that is looked up while `read` runs, so that a test can compare them with a schema.
 #[cfg(test)]
 pub(crate) fn keys_read(read: impl FnOnce()) -> std::collections::BTreeSet<String> {
     KEYS_READ.take();
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_with_its_place_and_key() {
+    fn every_problem_is_reported_with_its_position_and_key() {
         check(
             r#"{"schema_version": 1, "name": "a", "agents": [], "project": {"alias": "x"}, "map": {"k": {"on": true}}}"#,
             &[],
@@ -590,16 +590,16 @@ mod tests {
         check(
             "{\"schema_version\": 1,\n \"nmae\": 5,\n \"agents\": [\"a\", 5],\n \"project\": {\"alias\": []},\n \"map\": {\"k\": 1}}",
             &[
-                "1:1 missing-key `name` is missing; expected text",
-                "2:2 unknown-key `nmae` is not a key that is known; it is ignored",
-                "3:18 wrong-type `agents[1]` is a number; expected text",
-                "4:23 wrong-type `project.alias` is a list; expected text",
+                "1:1 missing-key `name` is missing; expected a string",
+                "2:2 unknown-key unknown key `nmae`; it is ignored",
+                "3:18 wrong-type `agents[1]` is a number; expected a string",
+                "4:23 wrong-type `project.alias` is a list; expected a string",
                 "5:15 wrong-type `map.k` is a number; expected an object",
             ],
         );
         check(
             r#"{"schema_version": 2}"#,
-            &["1:20 schema-version `schema_version` is 2; this version knows 1"],
+            &["1:20 schema-version `schema_version` is 2; this version supports 1"],
         );
         check(
             r#"{"schema_version": 1, "name": "../x"}"#,
@@ -607,12 +607,12 @@ mod tests {
                 "1:31 bad-identifier `name` is `../x`, which is not an identifier: it starts with '.'; expected an ASCII letter or digit",
             ],
         );
-        check("[]", &["1:1 wrong-type the file holds a list; expected an object"]);
+        check("[]", &["1:1 wrong-type the file contains a list; expected an object"]);
         check("", &["1:1 json-syntax the file is empty"]);
     }
 
     #[test]
-    fn only_json_is_json() {
+    fn text_that_is_not_valid_json_is_rejected() {
         for text in [
             "{",
             "{\"a\": 1,}",

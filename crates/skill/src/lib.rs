@@ -1,8 +1,8 @@
-//! What a skill is, as text and values: no files, no clock, no environment.
+//! The data model of a skill, as text and values: no files, no clock, no environment.
 //!
-//! [`parse`] turns the bytes of a `SKILL.md` into a [`Document`] and a list of [`Diagnostic`]s: every
-//! problem at once, each with its line and column. The same parser serves two levels of strictness
-//! ([`Strictness`]): `Strict` for publishing a skill, `Lenient` for using one that exists.
+//! [`parse`] turns the bytes of a `SKILL.md` into a [`Document`] and a list of [`Diagnostic`]s: every problem at once,
+//! each with its line and column. The same parser serves two levels of strictness ([`Strictness`]): `Strict` for
+//! publishing a skill, `Lenient` for using an existing one.
 //!
 //! ```
 //! use skill::{Input, Strictness, parse};
@@ -67,7 +67,7 @@ pub use file_name::{
 pub use frontmatter::{
     Arguments, ClaudeFields, Context, CortezaFields, CortezaTrust, Frontmatter, GeneratedFrom,
     Interaction, MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools,
-    Unknown,
+    UnknownField,
 };
 pub use identifier::{Identifier, IdentifierError};
 pub use library::{LibraryKind, NeededLibrary};

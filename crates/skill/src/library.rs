@@ -1,13 +1,13 @@
-//! Libraries that a skill says it needs.
+//! Libraries that a skill needs.
 
-/// A kind of library.
+/// The package ecosystem of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LibraryKind {
-    /// A package of R.
+    /// An R package.
     R,
-    /// A package of Python.
+    /// A Python package.
     Python,
-    /// A package of Node.js.
+    /// A Node.js package.
     Node,
 }
 
@@ -18,15 +18,15 @@ pub struct NeededLibrary {
     pub kind: LibraryKind,
     /// Its name.
     pub name: String,
-    /// The least version that will do.
-    pub least: Option<String>,
+    /// The minimum version, if one is required.
+    pub min_version: Option<String>,
 }
 
 impl NeededLibrary {
-    /// Reads `name`, `r:name`, `python:name` or `node:name`, with `>=version` after it.
+    /// Parses `name`, `r:name`, `python:name` or `node:name`, optionally followed by `>=version`.
     pub fn parse(text: &str) -> Option<Self> {
-        let (name, least) = match text.split_once(">=") {
-            Some((name, least)) => (name.trim(), Some(least.trim().to_owned())),
+        let (name, min_version) = match text.split_once(">=") {
+            Some((name, min_version)) => (name.trim(), Some(min_version.trim().to_owned())),
             None => (text.trim(), None),
         };
         let (kind, name) = match name.split_once(':') {
@@ -42,10 +42,11 @@ impl NeededLibrary {
         let plain = if is_scoped { name[1..].replacen('/', "", 1) } else { name.to_owned() };
         let is_good = plain.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
             && plain.chars().all(is_plain);
-        let is_version = |least: &String| {
-            least.starts_with(|c: char| c.is_ascii_digit()) && least.chars().all(is_plain)
+        let is_version = |min_version: &String| {
+            min_version.starts_with(|c: char| c.is_ascii_digit())
+                && min_version.chars().all(is_plain)
         };
-        let is_good = is_good && least.as_ref().is_none_or(is_version);
-        is_good.then(|| Self { kind, name: name.to_owned(), least })
+        let is_good = is_good && min_version.as_ref().is_none_or(is_version);
+        is_good.then(|| Self { kind, name: name.to_owned(), min_version })
     }
 }

@@ -1,7 +1,7 @@
-//! `csk-skill.json`: the commands that a skill brings, the folders they run in, and what they may do.
+//! `csk-skill.json`: the commands that a skill provides, the folders they run in, and its declared capabilities.
 //!
-//! Version 1 copies single files; version 2 brings whole folders and is strict; version 3 adds
-//! capabilities. Where the file is absent, the commands of `agents/runtime.json` stand in for it.
+//! Version 1 copies single files; version 2 installs whole folders and is strict; version 3 adds capabilities. If the
+//! file is missing, the commands of `agents/runtime.json` are used instead.
 
 pub(crate) mod declared;
 mod legacy;
@@ -10,21 +10,21 @@ mod schema;
 use std::ops::Range;
 
 use crate::interpreters::{self, InterpreterLocation};
-use crate::json::{self, Object, Text, Unknown};
+use crate::json::{self, Object, Text, UnknownKeys};
 use crate::rel_path::RelPathError;
 use crate::{Code, Diagnostic, Identifier, RelPath, Strictness};
 
 pub use declared::{DeclaredCapabilities, DeclaredFilesystem, DeclaredList};
 pub use schema::manifest_schema;
 
-/// The manifest's file in a skill.
+/// File name of the manifest.
 pub const MANIFEST_FILE: &str = "csk-skill.json";
-/// The other name of the same file, which counts first.
+/// Alternative name of the same file, which takes precedence.
 pub const AGENT_MANIFEST_FILE: &str = "agent-skill.json";
-/// The older file that stands in for it.
+/// The older file that is used if there is no manifest.
 pub const LEGACY_MANIFEST_FILE: &str = "agents/runtime.json";
 
-/// Commands that no skill may bring: whoever types them means the system's.
+/// Commands that no skill may provide, because anyone who types them expects the system's.
 pub const RESERVED_COMMANDS: &[&str] = &[
     "Rscript",
     "ash",
@@ -152,78 +152,78 @@ pub const RESERVED_COMMANDS: &[&str] = &[
     "zsh",
 ];
 
-/// Fields that would make csk run something; they are refused by name.
-const NEVER: &[&str] = &["install", "check", "post_install", "script", "command_args"];
+/// Fields that would make csk run something. They are always rejected.
+const FORBIDDEN_FIELDS: &[&str] = &["install", "check", "post_install", "script", "command_args"];
 
-/// What stands at a path of a skill.
+/// What is at a path in a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeEntry {
     /// A regular file.
     File,
     /// A folder.
     Folder,
-    /// A link.
+    /// A symbolic link.
     Link,
 }
 
-/// Tells what stands at a path of the skill.
+/// Returns what is at a path in the skill.
 pub type Tree<'a> = &'a dyn Fn(&str) -> Option<TreeEntry>;
 
-/// What a skill declares about its commands.
+/// The commands and capabilities that a skill declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// The version of the file.
     pub schema_version: u64,
-    /// Folders that are runtime and not context, in the order of the file.
+    /// Folders with command files, which are not part of the agent's context, in file order.
     pub runtime_roots: Vec<RelPath>,
-    /// The commands, in the order of the file.
+    /// The commands, in file order.
     pub commands: Vec<Command>,
-    /// What the skill says it may do; none where it says nothing.
+    /// The declared capabilities; `None` if there are none.
     pub capabilities: Option<DeclaredCapabilities>,
-    /// Whether this stands in `agents/runtime.json`, of which only what can be used is used.
+    /// Whether this comes from `agents/runtime.json`, from which unusable entries are skipped.
     pub is_legacy: bool,
 }
 
-/// A command.
+/// A command that a skill provides or requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// What is typed.
+    /// The name that users type.
     pub name: Identifier,
-    /// Where it comes from.
+    /// Who provides it.
     pub kind: CommandKind,
 }
 
-/// Where a command comes from.
+/// Who provides a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandKind {
-    /// The skill brings it.
+    /// The skill provides it.
     Script {
         /// The file on Linux and macOS.
         unix: Option<RelPath>,
         /// The file on Windows.
         windows: Option<RelPath>,
     },
-    /// The system must have it.
+    /// It must be installed on the system.
     System {
-        /// The program that is looked for.
+        /// The program to look up on the PATH.
         program: String,
-        /// What to tell when it is missing.
+        /// How to install it, shown if it is missing.
         hint: Option<String>,
     },
 }
 
-/// A manifest that was read: the value, where no problem is an error, and every problem.
+/// A parsed manifest, if no problem is an error, and every problem.
 pub type ParsedManifest = (Option<Manifest>, Vec<Diagnostic>);
 
 impl Manifest {
-    /// Reads `csk-skill.json`. `tree` tells what the skill holds. The value is there exactly when no problem
-    /// is an error.
+    /// Parses `csk-skill.json`. `tree` returns what is at a path in the skill. The manifest is `Some` exactly when no
+    /// problem is an error.
     pub fn parse(file: &str, text: &str, tree: Tree<'_>) -> (Option<Self>, Vec<Diagnostic>) {
         json::read(file, text, |object| {
             let schema_version = object.schema_version_or(&[1, 2, 3], |found| {
                 if !found.parse::<u64>().is_ok_and(|version| version > 3) {
                     let message = format!("`schema_version` is {found}; expected 1, 2 or 3");
-                    return (message, "write the number, without quotes or a fraction".to_owned());
+                    return (message, "write a whole number, without quotes".to_owned());
                 }
                 let name = file.rsplit('/').next().unwrap_or(file);
                 let message = format!(
@@ -231,7 +231,8 @@ impl Manifest {
                 );
                 (message, "Upgrade csk: pull its repository and build it again.".to_owned())
             })?;
-            let unknown = if schema_version == 1 { Unknown::Ignored } else { Unknown::Refused };
+            let unknown =
+                if schema_version == 1 { UnknownKeys::Ignored } else { UnknownKeys::Refused };
             object.unknown_keys(unknown);
             let runtime_roots = if schema_version == 1 { Vec::new() } else { roots(object, tree) };
             let reader = Reader { tree, unknown, roots: &runtime_roots };
@@ -244,8 +245,9 @@ impl Manifest {
         })
     }
 
-    /// Reads the manifest of a skill by whichever of its two names it has; nothing if it has neither. With both, each must be valid and both
-    /// must say the same. `read` returns the text of a file of the skill; `show` names the file in problems.
+    /// Reads the manifest of a skill under either of its two names; `None` if it has neither. If both exist, each must
+    /// be valid and their contents must be equal. `read` returns the text of a file in the skill; `show` returns the
+    /// file name for diagnostics.
     pub fn read<E>(
         read: impl Fn(&'static str) -> Result<Option<String>, E>,
         show: impl Fn(&'static str) -> String,
@@ -266,7 +268,7 @@ impl Manifest {
                 let is_valid = manifest.is_some() && other.is_some();
                 if is_valid && !is_same {
                     let message = format!("{AGENT_MANIFEST_FILE} and {MANIFEST_FILE} differ");
-                    let hint = format!("remove {MANIFEST_FILE}, or make both say the same");
+                    let hint = format!("remove {MANIFEST_FILE}, or make both files identical");
                     let file = show(AGENT_MANIFEST_FILE);
                     let conflict = Diagnostic::of_file(
                         Code::ManifestConflict,
@@ -281,35 +283,36 @@ impl Manifest {
         })
     }
 
-    /// Reads `agents/runtime.json`, which other tools use as well: what cannot be used is told and left out.
+    /// Reads `agents/runtime.json`. Other tools use that file too, so entries that csk cannot use are reported and
+    /// skipped.
     pub fn parse_legacy(file: &str, text: &str, tree: Tree<'_>) -> (Self, Vec<Diagnostic>) {
         legacy::parse(file, text, tree)
     }
 
-    /// Returns true if `path` belongs to the runtime and not to the context.
+    /// Returns true if `path` is a command file and not part of the agent's context.
     pub fn is_runtime(&self, path: &RelPath) -> bool {
         self.runtime_roots.iter().any(|root| is_inside(path.as_str(), root.as_str()))
     }
 }
 
 impl Command {
-    /// Returns true if the skill brings the command.
+    /// Returns true if the skill provides the command.
     pub fn is_script(&self) -> bool {
         matches!(self.kind, CommandKind::Script { .. })
     }
 }
 
-/// Returns true if `path` is `root` or below it.
+/// Returns true if `path` is `root` or inside it.
 fn is_inside(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns true if no skill may bring a command of that name.
+/// Returns true if no skill may provide a command with this name.
 pub(crate) fn is_reserved(name: &Identifier) -> bool {
     let lower = name.as_str().to_ascii_lowercase();
-    // `python3.12` is python, and git runs whatever is called `git-x`.
+    // `python3.12` is python, and git runs any program named `git-x`.
     let base = lower.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_'));
-    // The others are asked for by no script that the runner starts.
+    // Scripts that the runner starts never request the other interpreters.
     let is_interpreter = interpreters::named(base)
         .is_some_and(|interpreter| interpreter.location == InterpreterLocation::Path);
     lower.starts_with("git-")
@@ -317,7 +320,7 @@ pub(crate) fn is_reserved(name: &Identifier) -> bool {
         || RESERVED_COMMANDS.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
 }
 
-/// Commands that no version of csk has installed: a marker that names one is forged.
+/// Commands that no version of csk has ever installed: a marker that lists one is forged.
 const BASIC_COMMANDS: [&str; 16] = [
     "bash",
     "cat",
@@ -337,7 +340,7 @@ const BASIC_COMMANDS: [&str; 16] = [
     "sudo",
 ];
 
-/// Returns true for a command that no skill can have brought.
+/// Returns true for a command that no skill can have provided.
 pub(crate) fn is_basic(name: &Identifier) -> bool {
     BASIC_COMMANDS.iter().any(|basic| name.as_str().eq_ignore_ascii_case(basic))
 }
@@ -346,7 +349,7 @@ fn roots(object: &mut Object<'_, '_, '_>, tree: Tree<'_>) -> Vec<RelPath> {
     let mut roots: Vec<RelPath> = Vec::new();
     for (at, text) in object.indexed_texts("runtime_roots") {
         let trimmed = Text { value: text.value.trim_end_matches('/').to_owned(), ..text.clone() };
-        // A path of slashes alone is absolute, not empty.
+        // A path of only slashes is absolute, not empty.
         let text = if trimmed.value.is_empty() { text } else { trimmed };
         let label = format!("runtime_roots[{at}]");
         let Some(root) = path(object, &label, &text, Code::RuntimeRoot) else { continue };
@@ -374,7 +377,7 @@ fn roots(object: &mut Object<'_, '_, '_>, tree: Tree<'_>) -> Vec<RelPath> {
     roots
 }
 
-/// Reads a path; `label` is what messages call it.
+/// Reads a path; `label` is its name in messages.
 fn path(object: &mut Object<'_, '_, '_>, label: &str, text: &Text, code: Code) -> Option<RelPath> {
     let error = match RelPath::new(text.value.as_str()) {
         Ok(path) => return Some(path),
@@ -395,10 +398,10 @@ fn path(object: &mut Object<'_, '_, '_>, label: &str, text: &Text, code: Code) -
     None
 }
 
-/// What reading a command needs beside the command.
+/// The context for reading one command.
 struct Reader<'a> {
     tree: Tree<'a>,
-    unknown: Unknown,
+    unknown: UnknownKeys,
     roots: &'a [RelPath],
 }
 
@@ -420,8 +423,8 @@ impl Reader<'_> {
             other => {
                 let message = format!("`type` is `{other}`; expected `script` or `system`");
                 object.problem(Code::BadValue, kind.range, message);
-                // The rest cannot be judged without the type.
-                object.unknown_keys(Unknown::Ignored);
+                // The other keys cannot be checked without the type.
+                object.unknown_keys(UnknownKeys::Ignored);
                 None
             }
         };
@@ -435,8 +438,8 @@ impl Reader<'_> {
         place: Range<usize>,
     ) -> Option<CommandKind> {
         if let Some(name) = name.filter(|name| is_reserved(name)) {
-            let message = format!("a skill may not bring a command called `{name}`");
-            let hint = "give the command a name of its own";
+            let message = format!("a skill may not provide a command named `{name}`");
+            let hint = "choose a different name for the command";
             object.problem_with_hint(Code::CommandReserved, place.clone(), message, hint);
         }
         let has_path = object.has("unix_path") || object.has("win_path");
@@ -453,7 +456,7 @@ impl Reader<'_> {
         Some(CommandKind::Script { unix: unix?, windows: windows? })
     }
 
-    /// Reads the path of a command: a plain file, inside a runtime root where there are any.
+    /// Reads the path of a command: a regular file, inside a runtime root if there are any.
     fn file(&self, object: &mut Object<'_, '_, '_>, key: &str, text: &Text) -> Option<RelPath> {
         let label = object.path_of(key);
         let path = path(object, &label, text, Code::CommandPath)?;
@@ -473,11 +476,12 @@ impl Reader<'_> {
     }
 
     fn system(&self, object: &mut Object<'_, '_, '_>) -> Option<CommandKind> {
-        if self.unknown == Unknown::Refused {
-            for field in NEVER {
-                if let Some(range) = object.key(field) {
+        if self.unknown == UnknownKeys::Refused {
+            for field in FORBIDDEN_FIELDS {
+                if let Some(range) = object.take_key(field) {
                     let message = format!("`{}` is not allowed", object.path_of(field));
-                    let hint = "csk looks a system command up on PATH and never runs anything";
+                    let hint =
+                        "remove it; csk only looks up system commands on PATH and never runs them";
                     object.problem_with_hint(Code::RefusedKey, range, message, hint);
                 }
             }

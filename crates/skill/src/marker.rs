@@ -1,4 +1,4 @@
-//! `.csk-install.json`: what an install writes into a skill's folder about itself.
+//! `.csk-install.json`: the marker that an install writes into a skill's folder.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::manifest::{declared, is_basic};
 use crate::{Code, DeclaredCapabilities, Diagnostic, Digest, Identifier, RelPath, json as reader};
 
-/// How a skill was asked for.
+/// The type of git reference that was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefKind {
     /// A tag.
@@ -19,7 +19,7 @@ pub enum RefKind {
 }
 
 impl RefKind {
-    /// Returns the key of the Skillfile and the word of the marker.
+    /// Returns the key in the Skillfile, which is also the value in the marker.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tag => "tag",
@@ -28,19 +28,19 @@ impl RefKind {
         }
     }
 
-    /// Reads the word of the marker.
+    /// Parses the value in the marker.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Tag, Self::Branch, Self::Revision].into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
-/// Returns true for a whole commit id: forty lower-case hexadecimal digits.
+/// Returns true for a full commit ID: forty lower-case hexadecimal digits.
 pub fn is_commit_id(text: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
     text.len() == 40 && text.chars().all(is_digit)
 }
 
-/// What is known of an installed skill.
+/// The install marker of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
     /// The skill.
@@ -49,60 +49,60 @@ pub struct Marker {
     pub source: Identifier,
     /// Its URL, if one was declared.
     pub git: Option<String>,
-    /// The folder of the repository that it is, if it is not the whole.
+    /// The folder of the repository that contains the skill, if it is not the whole repository.
     pub part: Option<Part>,
-    /// How it was asked for.
+    /// The type of the requested reference.
     pub ref_kind: RefKind,
-    /// What was asked for.
+    /// The requested reference.
     pub reference: String,
-    /// The commit that was.
+    /// The installed commit.
     pub commit: String,
-    /// The digest of the installed context.
+    /// The digest of the installed files.
     pub content_sha256: Digest,
-    /// The digest of the installed context that covers modes and links as well.
+    /// The digest of the installed files that also covers modes and links.
     pub context_sha256: Option<Digest>,
     /// The digest of the whole snapshot.
     pub bundle_sha256: Option<Digest>,
-    /// Which rules said what of the snapshot is installed; older versions do not say.
+    /// The version of the rules that selected the installed files; older versions of csk do not record it.
     pub context_rules: Option<u64>,
-    /// The locale it was rendered in.
+    /// The locale in which it was rendered.
     pub locale: Option<String>,
-    /// The agents it was installed for.
+    /// The agents for which it was installed.
     pub agents: Vec<String>,
-    /// The commands it declares, those of the system too.
+    /// The commands it declares, including system commands.
     pub commands: Vec<String>,
-    /// The commands it brings, each with its file in the runtime folder of the skill's commit.
+    /// The commands it provides, each with its file in the command store.
     pub command_paths: BTreeMap<Identifier, RelPath>,
-    /// The digest of the list of the runtime's files, if it has one.
+    /// The digest of the list of command files, if there are any.
     pub runtime_sha256: Option<Digest>,
-    /// The folders of the skill that are runtime.
+    /// The folders of the skill that hold command files.
     pub runtime_roots: Vec<String>,
     /// The version of its manifest, if it has one.
     pub skill_schema_version: Option<u64>,
-    /// What its manifest says that it may do.
+    /// The capabilities that its manifest declares.
     pub capabilities: Option<DeclaredCapabilities>,
-    /// When, as RFC 3339 in UTC.
+    /// Time of the install, as RFC 3339 in UTC.
     pub installed_at: String,
     /// Its files, sorted.
     pub files: Vec<String>,
 }
 
-/// A folder of a repository that is a skill by itself.
+/// A folder of a repository that is a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Where it is.
+    /// Its path in the repository.
     pub path: RelPath,
-    /// The id of its tree.
+    /// The ID of its git tree.
     pub tree: String,
 }
 
 impl Marker {
-    /// Returns the name of the folder in the runtime store that holds its commands: the commit, or the tree of the part that it is.
+    /// Returns the folder name of its commands in the command store: the commit, or the tree ID of the skill's folder.
     pub fn runtime_id(&self) -> &str {
         self.part.as_ref().map_or(&self.commit, |part| &part.tree)
     }
 
-    /// Returns the file: sorted keys, two blanks, a line break at the end.
+    /// Returns the file contents: sorted keys, two-space indent, trailing line feed.
     pub fn to_json(&self) -> String {
         let mut fields = json!({
             "agents": self.agents,
@@ -123,7 +123,7 @@ impl Marker {
             .iter()
             .map(|(name, path)| (name.to_string(), path.as_str().into()))
             .collect();
-        // What a skill without a manifest does not have is not written.
+        // Fields that apply only to skills with a manifest are omitted.
         let more = [
             ("git", self.git.as_deref().map(Value::from)),
             ("path", self.part.as_ref().map(|part| part.path.as_str().into())),
@@ -147,7 +147,7 @@ impl Marker {
         format!("{fields:#}\n")
     }
 
-    /// Reads a marker. Keys that this version does not know belong to another one and are left alone.
+    /// Parses a marker. Unknown keys belong to another version and are ignored.
     pub fn parse(file: &str, text: &str) -> (Option<Self>, Vec<Diagnostic>) {
         let (marker, mut problems) = reader::read(file, text, |object| {
             object.schema_version(&[1])?;
@@ -163,7 +163,7 @@ impl Marker {
             let commit = commit.and_then(|text| {
                 let is_id = is_commit_id(&text.value);
                 if !is_id {
-                    let message = format!("`commit` is `{}`, which is no commit id", text.value);
+                    let message = format!("`commit` is `{}`, which is not a commit ID", text.value);
                     object.problem(Code::BadValue, text.range, message);
                 }
                 is_id.then_some(text.value)
@@ -225,8 +225,12 @@ impl Marker {
     }
 }
 
-/// Reads which folder of its repository a skill is. A marker may be a stranger's: what cannot be told makes it no marker.
-#[expect(clippy::option_option, reason = "none is an error, none inside is a whole repository")]
+/// Reads the folder that contains the skill. The marker may be untrusted, so an invalid folder makes the whole marker
+/// invalid.
+#[expect(
+    clippy::option_option,
+    reason = "outer None is an error, inner None is a whole repository"
+)]
 fn part(object: &mut reader::Object<'_, '_, '_>) -> Option<Option<Part>> {
     let (path, tree) = (object.text("path"), object.text("tree"));
     let Some(path) = path else { return Some(None) };
@@ -235,21 +239,22 @@ fn part(object: &mut reader::Object<'_, '_, '_>) -> Option<Option<Part>> {
     if let (Some(path), Some(tree)) = (read, tree) {
         return Some(Some(Part { path, tree }));
     }
-    let message = format!("`path` is `{}`, which is no folder with a `tree`", path.value);
+    let message = format!("`path` is `{}`; expected a folder path and a valid `tree`", path.value);
     object.problem(Code::BadPath, path.range, message);
     None
 }
 
-/// Reads the commands that a skill brings. A marker may be a stranger's: names and paths are checked.
+/// Reads the commands that a skill provides. The marker may be untrusted, so names and paths are checked.
 fn command_paths(object: &mut reader::Object<'_, '_, '_>) -> Option<BTreeMap<Identifier, RelPath>> {
     let mut paths = BTreeMap::new();
     for (name, path) in object.text_entries("command_paths") {
         let command = Identifier::new(name.value.as_str()).ok();
-        // A command that a later version reserved still works until it is replaced.
+        // A command whose name was reserved later keeps working until it is replaced.
         let command = command.filter(|command| !is_basic(command));
         let read = command.zip(RelPath::new(path.value).ok());
         let Some((name, path)) = read else {
-            let message = format!("`command_paths.{}` is not a command and its file", name.value);
+            let message =
+                format!("`command_paths.{}` is not a valid command name and file path", name.value);
             object.problem(Code::BadPath, name.range, message);
             return None;
         };
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_marker_is_refused_and_a_richer_one_is_read() {
+    fn a_newer_schema_is_rejected_and_extra_keys_are_ignored() {
         let newer = marker().to_json().replace("\"schema_version\": 1", "\"schema_version\": 2");
         assert_eq!(Marker::parse("m", &newer).1[0].code, Code::SchemaVersion);
         let richer =
@@ -314,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_marker_names_no_path_outside_the_store() {
+    fn a_forged_marker_cannot_name_a_path_outside_the_store() {
         for (good, bad) in [
             ("\"scripts/mr\"", "\"../../x\""),
             ("\"scripts/mr\"", "\"/bin/sh\""),

@@ -1,7 +1,8 @@
-//! Turns ad-hoc frontmatter into corteza.skill/v1, and that into what Claude Code reads, without losing anything on the way there and back.
+//! Converts ad-hoc frontmatter to corteza.skill/v1, and that to what Claude Code reads. A round trip loses nothing.
 //!
-//! Entries that stay keep their lines as they were written, comments included; blank lines stay where they are. Comments of an entry that is written anew stand
-//! above it, those of one that is taken out at the end. What Claude Code has no field for goes into `metadata.corteza` as JSON, and comes back from there.
+//! Unchanged entries keep their lines exactly, including comments and blank lines. Comments of a rewritten entry move
+//! above it, and those of a removed entry move to the end. Fields without a Claude Code equivalent are stored in
+//! `metadata.corteza` as JSON and restored from there.
 
 mod flow;
 
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::fence::split;
 use crate::{Report, Source, Strictness, raw_frontmatter};
 
-/// The format that a bundle of this version names.
+/// The format identifier of this version.
 pub const SKILL_FORMAT: &str = "corteza.skill/v1";
 /// The fields that only corteza has.
 const CORTEZA: [&str; 9] = [
@@ -26,55 +27,55 @@ const CORTEZA: [&str; 9] = [
     "generated_from",
     "interaction",
 ];
-/// The fields of Claude Code that say the same as fields of corteza.
+/// The Claude Code fields with an equivalent in corteza.
 const CLAUDE: [&str; 4] =
     ["disable-model-invocation", "user-invocable", "allowed-tools", "disallowed-tools"];
-/// Where the fields of corteza are kept in what Claude Code reads.
-const KEPT: &str = "corteza";
+/// The key under `metadata` that stores corteza's fields in a Claude Code skill.
+const PRESERVED_KEY: &str = "corteza";
 const FORMAT: &str = "skill_format";
 const INVOCATION: &str = "model_invocation";
 
-/// What became of a text.
+/// A converted skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Migrated {
     /// The new SKILL.md.
     pub text: String,
-    /// What is worth knowing about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// The fields of a frontmatter: each with the lines that it is written in, if it was.
+/// The fields of a frontmatter, each with its original lines if it has any.
 struct Fields<'a> {
-    /// What stands before the frontmatter, and after it.
+    /// The text before and after the frontmatter.
     around: (&'a str, &'a str),
-    /// What stands before the first entry, and after the last.
+    /// The comments before the first entry and after the last.
     comments: (String, String),
     entries: Vec<(String, Value, Option<String>)>,
-    /// The comments and blank lines of entries that are written anew.
+    /// The comments and blank lines above rewritten entries.
     above: BTreeMap<String, String>,
-    /// The blank lines before a last entry that was taken out.
+    /// The blank lines before a removed last entry.
     gap: String,
-    /// How lines end.
+    /// The line ending of the file.
     newline: &'static str,
-    /// Whether lines and fields fit together, so that each field knows its lines.
+    /// Whether every field could be matched to its lines.
     is_plain: bool,
 }
 
 impl<'a> Fields<'a> {
     fn read(text: &'a str) -> Result<Self, String> {
         let Some(Value::Object(data)) = raw_frontmatter(text).map(|raw| raw.to_json()) else {
-            return Err("its frontmatter cannot be read".to_owned());
+            return Err("cannot read the frontmatter".to_owned());
         };
         let source = Source::new(text);
         let mut report = Report::new("", &source, Strictness::Lenient);
-        let parts = split(text, &mut report).ok_or("it has no frontmatter")?;
+        let parts = split(text, &mut report).ok_or("the file has no frontmatter")?;
         let inside = &text[parts.frontmatter.clone()];
         let (mut blocks, mut waiting): (Vec<String>, String) = (Vec::new(), String::new());
         for line in inside.split_inclusive('\n') {
             let is_comment = line.starts_with('#') || line.trim().is_empty();
             let goes_on = line.starts_with([' ', '\t', '-', '}', ']']);
             match blocks.last_mut() {
-                // A comment belongs to what follows it.
+                // A comment belongs to the entry after it.
                 _ if is_comment => waiting.push_str(line),
                 Some(block) if goes_on => {
                     block.push_str(&std::mem::take(&mut waiting));
@@ -106,7 +107,7 @@ impl<'a> Fields<'a> {
         self.entries.iter().find(|(name, ..)| name == key).map(|(_, value, _)| value)
     }
 
-    /// Returns a field that must be a mapping, if it is there.
+    /// Returns a field that must be a mapping; empty if it is absent.
     fn mapping(&self, key: &str) -> Result<Map<String, Value>, String> {
         match self.get(key) {
             None | Some(Value::Null) => Ok(Map::new()),
@@ -154,7 +155,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Sets a mapping; an empty one is taken out.
+    /// Sets a mapping; an empty one is removed.
     fn set_mapping(&mut self, key: &str, fields: Map<String, Value>) {
         if fields.is_empty() {
             self.take(key);
@@ -163,7 +164,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Sets a field that stands first.
+    /// Sets a field and makes it the first one.
     fn set_first(&mut self, key: &str, value: Value) {
         if self.get(key) != Some(&value) {
             self.take(key);
@@ -171,8 +172,9 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns everything that is said, as texts. `kept` is what [`to_claude`] keeps: it is told apart by whoever brings it back.
-    fn said(&self) -> BTreeSet<String> {
+    /// Returns all values as strings, to check that none is lost. The JSON stored by [`to_claude`] is excluded; the
+    /// caller compares it separately.
+    fn values(&self) -> BTreeSet<String> {
         let mut all = BTreeSet::new();
         for (key, value, _) in &self.entries {
             match value {
@@ -182,10 +184,10 @@ impl<'a> Fields<'a> {
                 Value::Object(fields) if key == "metadata" => {
                     fields
                         .iter()
-                        .filter(|(key, _)| *key != KEPT)
+                        .filter(|(key, _)| *key != PRESERVED_KEY)
                         .for_each(|(_, value)| leaves(value, &mut all));
                 }
-                // What these say is said otherwise, and a field of its own says so.
+                // These fields are converted to others, so their values may change.
                 _ if CLAUDE[..2].contains(&key.as_str()) || key == FORMAT || key == INVOCATION => {}
                 value => leaves(value, &mut all),
             }
@@ -193,7 +195,7 @@ impl<'a> Fields<'a> {
         all
     }
 
-    /// Writes it, unless something that was said would not be said any more.
+    /// Returns the file, or an error if a value in `was` would be lost.
     fn written(&self, was: &BTreeSet<String>, kept: &Map<String, Value>) -> Result<String, String> {
         let mut text = format!("{}{}", self.around.0, self.comments.0);
         for (key, value, block) in &self.entries {
@@ -209,17 +211,17 @@ impl<'a> Fields<'a> {
             }
         }
         text = text + &self.gap + &self.comments.1 + self.around.1;
-        let again = Fields::read(&text).map_err(|_| {
-            "an anchor, or something else that other lines need, would be taken out; write it out first".to_owned()
+        let reread = Fields::read(&text).map_err(|_| {
+            "removing a line would break an anchor or another line that depends on it; expand the anchor first".to_owned()
         })?;
         if let Some((key, ..)) =
-            self.entries.iter().find(|(key, value, _)| again.get(key) != Some(value))
+            self.entries.iter().find(|(key, value, _)| reread.get(key) != Some(value))
         {
             return Err(format!(
-                "`{key}` would not be what it was: another line refers to it; write it out first"
+                "cannot keep `{key}` unchanged, because another line refers to it; expand the reference first"
             ));
         }
-        let mut now = again.said();
+        let mut now = reread.values();
         kept.values().for_each(|value| leaves(value, &mut now));
         match was.difference(&now).next() {
             Some(lost) => Err(format!(
@@ -230,13 +232,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns the blank lines that stand before an entry, or before its comments.
+/// Returns the blank lines before an entry or its comments.
 fn blank_before(lines: &str) -> String {
     lines.split_inclusive('\n').take_while(|line| line.trim().is_empty()).collect()
 }
 
-/// Returns the lines of a mapping with some of its entries taken out and others changed or added; the lines of all others stay. `None` where it is
-/// written in another way.
+/// Returns the lines of a block mapping after removing, changing and adding entries; the other lines stay as they are.
+/// Returns `None` if the mapping is written in another style.
 fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
     let (Value::Object(was), Value::Object(wanted)) = (old, new) else { return None };
     let is_right = |text: &String| {
@@ -249,7 +251,7 @@ fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
     lines.or_else(|| flow::edited(block, was, wanted).filter(is_right))
 }
 
-/// The same for a mapping with an entry on each line.
+/// Does the same for a mapping with one entry per line.
 fn edited_lines(
     block: &str,
     old: &Map<String, Value>,
@@ -290,7 +292,7 @@ fn edited_lines(
                 text.extend(its_comments);
                 text.push_str(&format!("{indent}{}: {other}{newline}", plain_or_json(key)));
             }
-            // The comments of what goes stay, and so do the blank lines.
+            // The comments and blank lines of removed entries stay.
             None => {
                 text.extend(its_comments);
                 gap = blank;
@@ -309,7 +311,7 @@ fn edited_lines(
     Some(text)
 }
 
-/// Returns the comments in the lines of an entry, each on a line. What stands in its value as well is none.
+/// Returns the comments in the lines of an entry, one per line. Text that is part of the value is not a comment.
 fn comments(block: &str, value: &Value, newline: &str) -> String {
     let mut said = BTreeSet::new();
     leaves(value, &mut said);
@@ -318,7 +320,7 @@ fn comments(block: &str, value: &Value, newline: &str) -> String {
     all.map(|comment| format!("{comment}{newline}")).collect()
 }
 
-/// Returns the comment of a line: what follows a `#` that stands at its start or after a blank, and in no quotes.
+/// Returns the comment of a line: what follows a `#` at the start or after a blank, outside quotes.
 fn comment(line: &str) -> Option<&str> {
     let (mut before, mut quote, mut is_escaped) = (' ', None, false);
     for (at, c) in line.char_indices() {
@@ -328,7 +330,7 @@ fn comment(line: &str) -> Option<&str> {
             Some(open) if open == c => quote = None,
             Some(_) => {}
             None if c == '#' && before.is_whitespace() => return Some(line[at..].trim_end()),
-            // Elsewhere it is an apostrophe.
+            // In other positions it is an apostrophe.
             None if matches!(c, '\'' | '"') && " \t[{,:".contains(before) => quote = Some(c),
             None => {}
         }
@@ -337,7 +339,7 @@ fn comment(line: &str) -> Option<&str> {
     None
 }
 
-/// Collects the texts in a value.
+/// Collects the strings in a value.
 fn leaves(value: &Value, all: &mut BTreeSet<String>) {
     match value {
         Value::Null => {}
@@ -355,7 +357,7 @@ fn leaves(value: &Value, all: &mut BTreeSet<String>) {
     }
 }
 
-/// Writes an entry: mappings over several lines, everything else as JSON, which is YAML.
+/// Formats an entry: mappings over several lines, everything else as JSON, which is valid YAML.
 fn entry(key: &str, value: &Value) -> String {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
@@ -376,7 +378,7 @@ fn scalar(value: &Value) -> String {
     }
 }
 
-/// Returns a text as it is where every reader of YAML takes it for text, else quoted.
+/// Returns a string unquoted if every YAML parser reads it as a string, otherwise quoted.
 fn plain_or_json(text: &str) -> String {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/' | '.');
     let is_word = matches!(
@@ -390,42 +392,47 @@ fn plain_or_json(text: &str) -> String {
     if is_plain { text.to_owned() } else { Value::from(text).to_string() }
 }
 
-/// Turns a SKILL.md, and what a `SKILL.json` beside it says, into corteza.skill/v1.
+/// Converts a SKILL.md, together with the fields of a `SKILL.json` next to it, to corteza.skill/v1.
 pub fn to_v1(text: &str, sidecar: Option<&Map<String, Value>>) -> Result<Migrated, String> {
     let mut fields = Fields::read(text)?;
-    let was = fields.said();
+    let was = fields.values();
     let mut notes = fields.notes();
     match fields.get(FORMAT) {
         Some(format) if *format != json!(SKILL_FORMAT) => {
-            return Err(format!("its format is {format}, which is not known here"));
+            return Err(format!("unsupported `skill_format` {format}"));
         }
         _ => {}
     }
-    // What was migrated once has all that SKILL.json says; what was taken out since stays out.
-    let was_v1 = fields.get(FORMAT).is_some() || has_kept(&fields);
+    // A skill that was migrated before already has the fields of SKILL.json; fields removed since then must stay
+    // removed.
+    let was_v1 = fields.get(FORMAT).is_some() || has_preserved(&fields);
     if sidecar.is_some() && was_v1 {
-        notes.push("SKILL.json was not read: this was corteza.skill/v1 before".to_owned());
+        notes.push(
+            "SKILL.json was ignored: the skill was already migrated to corteza.skill/v1".to_owned(),
+        );
     }
     let sidecar = sidecar.filter(|_| !was_v1);
     for (key, value) in sidecar.into_iter().flatten() {
         match fields.get(key) {
             _ if matches!(key.as_str(), "body" | "instructions") => {
                 if value.as_str().is_some_and(|said| !text.contains(said.trim())) {
-                    notes.push(format!(
-                        "`{key}` of SKILL.json is left out; the body of SKILL.md holds"
-                    ));
+                    notes
+                        .push(format!("ignored `{key}` in SKILL.json; the SKILL.md body was kept"));
                 }
             }
             None => fields.set(key, value.clone()),
             Some(there) if there == value => {}
-            Some(_) => notes.push(format!("`{key}` differs in SKILL.json; that of SKILL.md holds")),
+            Some(_) => {
+                notes
+                    .push(format!("`{key}` differs in SKILL.json; the value in SKILL.md was kept"));
+            }
         }
     }
     if sidecar.is_some() {
-        notes.push("SKILL.json is not read any more; it was left where it is".to_owned());
+        notes.push("SKILL.json is no longer used; you can delete it".to_owned());
     }
-    let mut kept = take_kept(&mut fields)?;
-    // What was changed since is what the user wants now.
+    let mut kept = take_preserved(&mut fields)?;
+    // Values that the user changed since the conversion take precedence.
     let said = claude_of(&kept);
     invocation(&mut fields, &mut kept, &said);
     tools(&mut fields, &mut kept, &said)?;
@@ -444,7 +451,7 @@ pub fn to_v1(text: &str, sidecar: Option<&Map<String, Value>>) -> Result<Migrate
         if metadata.get("version").is_none_or(Value::is_null) {
             metadata.insert("version".to_owned(), json!(text));
             fields.set_mapping("metadata", metadata);
-            notes.push("`version` is under `metadata` now".to_owned());
+            notes.push("moved `version` under `metadata`".to_owned());
         }
     }
     fields.set_first(FORMAT, json!(SKILL_FORMAT));
@@ -452,7 +459,7 @@ pub fn to_v1(text: &str, sidecar: Option<&Map<String, Value>>) -> Result<Migrate
     Ok(Migrated { text, notes })
 }
 
-/// Turns the two switches of Claude Code into `model_invocation`.
+/// Converts the two invocation fields of Claude Code to `model_invocation`.
 fn invocation(fields: &mut Fields<'_>, kept: &mut Map<String, Value>, said: &Map<String, Value>) {
     let [hidden, listed] = [CLAUDE[0], CLAUDE[1]].map(|key| fields.get(key).cloned());
     let is_as_it_was = kept.contains_key(INVOCATION)
@@ -478,7 +485,7 @@ fn invocation(fields: &mut Fields<'_>, kept: &mut Map<String, Value>, said: &Map
     }
 }
 
-/// Turns the two lists of Claude Code into `tools`.
+/// Converts the two tool lists of Claude Code to `tools`.
 fn tools(
     fields: &mut Fields<'_>,
     kept: &mut Map<String, Value>,
@@ -513,21 +520,19 @@ fn tools(
     Ok(())
 }
 
-/// Turns a bundle of corteza.skill/v1 into what Claude Code reads. Nothing is lost: [`to_v1`] brings it back.
+/// Converts a corteza.skill/v1 bundle to what Claude Code reads. Nothing is lost: [`to_v1`] converts it back.
 pub fn to_claude(text: &str) -> Result<Migrated, String> {
     let mut fields = Fields::read(text)?;
-    let was = fields.said();
+    let was = fields.values();
     let mut notes = fields.notes();
     if fields.get(FORMAT) != Some(&json!(SKILL_FORMAT)) {
         return Err(format!(
-            "it is no bundle of {SKILL_FORMAT}; `openskills migrate` without --to makes one"
+            "not a {SKILL_FORMAT} bundle; run `openskills migrate` without --to first"
         ));
     }
     let mut metadata = fields.mapping("metadata")?;
-    if metadata.contains_key(KEPT) {
-        return Err(format!(
-            "it has a field `metadata.{KEPT}` of its own, which would be written over"
-        ));
+    if metadata.contains_key(PRESERVED_KEY) {
+        return Err(format!("`metadata.{PRESERVED_KEY}` already exists and would be overwritten"));
     }
     let mut kept: Map<String, Value> = Map::new();
     for key in CORTEZA {
@@ -537,20 +542,20 @@ pub fn to_claude(text: &str) -> Result<Migrated, String> {
     }
     if let Some(Value::Object(arguments)) = fields.get("arguments").cloned() {
         kept.insert("arguments".to_owned(), Value::Object(arguments));
-        notes.push("of `arguments.schema` Claude Code knows only the names".to_owned());
+        notes.push("Claude Code supports only the argument names of `arguments.schema`".to_owned());
         fields.take("arguments");
     }
     for (key, value) in claude_of(&kept) {
         match fields.get(&key) {
             Some(there) if !is_same_list(&key, there, &value) => {
                 return Err(format!(
-                    "`{key}` says something else than the field of {SKILL_FORMAT}; make them agree first"
+                    "`{key}` contradicts the {SKILL_FORMAT} field; make them agree first"
                 ));
             }
             _ => fields.set(&key, value),
         }
     }
-    metadata.insert(KEPT.to_owned(), Value::from(Value::Object(kept.clone()).to_string()));
+    metadata.insert(PRESERVED_KEY.to_owned(), Value::from(Value::Object(kept.clone()).to_string()));
     fields.set("metadata", Value::Object(metadata));
     let text = fields.written(&was, &kept)?;
     Ok(Migrated { text, notes })
@@ -558,38 +563,40 @@ pub fn to_claude(text: &str) -> Result<Migrated, String> {
 
 impl Fields<'_> {
     fn notes(&self) -> Vec<String> {
-        let lost =
-            "its frontmatter is written in a way that is written anew; comments in it are lost";
+        let lost = "the frontmatter had to be rewritten, so comments in it are lost";
         if self.is_plain { Vec::new() } else { vec![lost.to_owned()] }
     }
 }
 
-/// Returns true if fields of corteza are kept for the way back.
-fn has_kept(fields: &Fields<'_>) -> bool {
-    matches!(fields.get("metadata"), Some(Value::Object(metadata)) if metadata.contains_key(KEPT))
+/// Returns true if the skill stores corteza fields for the conversion back.
+fn has_preserved(fields: &Fields<'_>) -> bool {
+    matches!(fields.get("metadata"), Some(Value::Object(metadata)) if metadata.contains_key(PRESERVED_KEY))
 }
 
-/// Takes out what [`to_claude`] kept.
-fn take_kept(fields: &mut Fields<'_>) -> Result<Map<String, Value>, String> {
+/// Removes and returns the fields stored by [`to_claude`].
+fn take_preserved(fields: &mut Fields<'_>) -> Result<Map<String, Value>, String> {
     let mut metadata = match fields.get("metadata") {
         Some(Value::Object(metadata)) => metadata.clone(),
         _ => return Ok(Map::new()),
     };
-    let Some(kept) = metadata.get(KEPT).and_then(Value::as_str).map(str::to_owned) else {
+    let Some(kept) = metadata.get(PRESERVED_KEY).and_then(Value::as_str).map(str::to_owned) else {
         return Ok(Map::new());
     };
-    let kept: Map<String, Value> = serde_json::from_str(&kept)
-        .map_err(|error| format!("`metadata.{KEPT}` is not what was written there: {error}"))?;
+    let kept: Map<String, Value> = serde_json::from_str(&kept).map_err(|error| {
+        format!("`metadata.{PRESERVED_KEY}` is not the JSON that openskills wrote: {error}")
+    })?;
     let is_known = |key: &String| CORTEZA.contains(&key.as_str()) || key == "arguments";
     if let Some(other) = kept.keys().find(|key| !is_known(key)) {
-        return Err(format!("`metadata.{KEPT}` holds `{other}`, which is no field of corteza"));
+        return Err(format!(
+            "`metadata.{PRESERVED_KEY}` contains `{other}`, which is not a corteza field"
+        ));
     }
-    metadata.shift_remove(KEPT);
+    metadata.shift_remove(PRESERVED_KEY);
     fields.set_mapping("metadata", metadata);
     Ok(kept)
 }
 
-/// Returns what fields of corteza are to Claude Code.
+/// Returns the Claude Code equivalents of corteza fields.
 fn claude_of(kept: &Map<String, Value>) -> Map<String, Value> {
     let mut said = Map::new();
     match kept.get(INVOCATION).and_then(Value::as_str) {
@@ -616,7 +623,8 @@ fn claude_of(kept: &Map<String, Value>) -> Map<String, Value> {
     said
 }
 
-/// Returns true if two values of a field say the same: a list of tools is written in several ways, and its order says nothing.
+/// Returns true if two values of a field are equivalent: tool lists can be written in several ways, and their order
+/// does not matter.
 fn is_same_list(key: &str, one: &Value, other: &Value) -> bool {
     let list = |value: &Value| -> Option<BTreeSet<String>> {
         match value {
@@ -631,7 +639,7 @@ fn is_same_list(key: &str, one: &Value, other: &Value) -> bool {
     one == other || (is_list && list(one).is_some() && list(one) == list(other))
 }
 
-/// Splits rules that are written as one text: at commas and blanks outside of brackets.
+/// Splits tool rules at commas and blanks outside parentheses.
 fn rules(text: &str) -> Vec<String> {
     let (mut all, mut current, mut depth) = (Vec::new(), String::new(), 0_i32);
     for c in text.chars() {

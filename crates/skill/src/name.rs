@@ -1,4 +1,4 @@
-//! The name of a skill as the standard defines it (F2).
+//! Skill names as defined by the standard (F2).
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use crate::Code;
 use crate::characters::is_ignorable;
 
-/// The most characters a name may have.
+/// Maximum number of characters in a name.
 pub const MAX_NAME: usize = 64;
 
 /// A valid skill name: NFKC, 1 to 64 lower-case letters, digits and single inner hyphens.
@@ -18,23 +18,23 @@ pub struct SkillName(String);
 /// Why a text is not a skill name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing there.
+    /// It is empty.
     #[error("the name is empty")]
     Empty,
     /// More than [`MAX_NAME`] characters.
-    #[error("the name has {length} characters, more than {MAX_NAME}")]
+    #[error("the name has {length} characters; the limit is {MAX_NAME}")]
     TooLong {
-        /// How many it has.
+        /// The number of characters.
         length: usize,
     },
-    /// Capital letters.
-    #[error("the name holds capital letters")]
+    /// It contains capital letters.
+    #[error("the name contains capital letters")]
     NotLowercase,
-    /// A hyphen at an end, or two in a row.
-    #[error("the name starts or ends with a hyphen, or holds two in a row")]
+    /// A leading, trailing or double hyphen.
+    #[error("the name starts or ends with a hyphen, or contains two in a row")]
     Hyphens,
-    /// Something that is neither letter, digit nor hyphen.
-    #[error("the name holds {found:?}; only letters, digits and hyphens are allowed")]
+    /// A character that is not a letter, a digit or a hyphen.
+    #[error("the name contains {found:?}; only letters, digits and hyphens are allowed")]
     Character {
         /// The first such character.
         found: char,
@@ -55,7 +55,7 @@ impl NameError {
 }
 
 impl SkillName {
-    /// Checks `text` (trimmed and normalised first) and returns every rule it breaks.
+    /// Checks `text`, trimmed and normalized first; returns every rule it breaks.
     pub fn parse(text: &str) -> Result<Self, Vec<NameError>> {
         let name = normalised(text);
         let errors = problems(&name);
@@ -80,7 +80,7 @@ pub fn normalised(text: &str) -> String {
     if text.is_ascii() || is_nfkc(text) { text.to_owned() } else { text.nfkc().collect() }
 }
 
-/// Returns a valid name near to `text`, to suggest it.
+/// Returns a valid name similar to `text`, for suggestions.
 pub(crate) fn suggestion(text: &str) -> Option<SkillName> {
     let spaced: String = normalised(text)
         .to_lowercase()
@@ -106,11 +106,11 @@ fn problems(name: &str) -> Vec<NameError> {
     if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
         errors.push(NameError::Hyphens);
     }
-    // A combining mark belongs to the letter before it (`हिंदी`); alone it is no part of a word.
+    // A combining mark belongs to the letter before it (`हिंदी`); alone it is not part of a word.
     let mut inside_word = false;
     for found in name.chars() {
         let fits = found == '-' || is_word(found) || (inside_word && is_mark(found));
-        // What cannot be seen would let two names look alike.
+        // An invisible character would make two names look the same.
         let fits = fits && !is_ignorable(found);
         if !fits {
             errors.push(NameError::Character { found });
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_judged_by_every_rule() {
+    fn names_are_checked_against_every_rule() {
         for (text, broken) in [
             ("pdf", ""),
             ("pdf-2-text", ""),
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn sixty_four_characters_are_enough() {
+    fn sixty_four_characters_are_the_limit() {
         assert!(SkillName::parse(&"я".repeat(64)).is_ok());
         assert_eq!(SkillName::parse(&"я".repeat(65)), Err(vec![NameError::TooLong { length: 65 }]));
     }
 
     #[test]
-    fn a_near_name_is_suggested() {
+    fn a_similar_name_is_suggested() {
         for (text, near) in [
             ("My Skill", Some("my-skill")),
             ("a__b", Some("a-b")),

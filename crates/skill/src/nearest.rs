@@ -1,9 +1,9 @@
-//! Finds the word that was probably meant.
+//! Finds the closest candidate for a mistyped word.
 
-/// Longer words are no slips of the keyboard, and comparing them costs time.
+/// Longer words are unlikely to be typos, and comparing them takes time.
 const MAX_WORD: usize = 64;
 
-/// Returns the candidate nearest to `word`, if one is near enough to be a slip of the keyboard.
+/// Returns the candidate closest to `word`, if it is close enough for `word` to be a typo.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let allowed = match word.chars().count() {
@@ -26,7 +26,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_slip_is_found_and_another_word_is_not() {
+    fn a_typo_is_matched_but_an_unrelated_word_is_not() {
         for (word, found) in [
             ("descripton", Some("description")),
             ("Name", Some("name")),

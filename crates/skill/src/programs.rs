@@ -1,11 +1,11 @@
-//! What is known about programs, as one table of data: what the tool rules of skills mean, and what a call of a program may do.
+//! A table of known programs: what the tool rules of skills permit, and what a call of a program may do.
 //!
-//! There are three kinds. A *described* program has its safe options and operands written down, each with the document they
-//! come from: a call that fits does no more than its words say, and a call that does not fit is never allowed by itself. A *launcher*
-//! runs code that it is given or finds, so a rule for it means arbitrary code. Every other program is not known at all.
+//! There are three kinds. A *described* program has its safe options and operands listed, with the document they come
+//! from: a call that matches does only what its arguments say, and any other call always needs approval. A *launcher*
+//! runs code that it is given or finds, so a rule for it permits arbitrary code. All other programs are unknown.
 //!
-//! The descriptions follow the Linux versions (GNU coreutils, git 2.47 and so on). They say nothing about what the user's own
-//! configuration, or the configuration of a repository, makes a program do.
+//! The descriptions follow the Linux versions (GNU coreutils, git 2.47 and so on). They do not cover what the
+//! configuration of the user or of a repository makes a program do.
 
 mod archives;
 mod clusters;
@@ -30,42 +30,42 @@ pub use usage::{Arity, Count, OptionUsage, Role, Usage};
 pub struct Program {
     /// Its names, without folders.
     pub names: &'static [&'static str],
-    /// The document that the description comes from.
+    /// The document that the description is based on.
     pub source: &'static str,
-    /// What it is.
+    /// What kind of program it is.
     pub kind: ProgramKind,
 }
 
-/// What a program, or a command of one, is.
+/// What is known about a program, or about one of its subcommands.
 #[derive(Debug, Clone, Copy)]
 pub enum ProgramKind {
-    /// A call that fits one of these does no more than its words say.
+    /// A call that matches one of these does only what its arguments say.
     Described(&'static [Usage]),
-    /// The first word that is no option names a command.
+    /// The first argument that is not an option is a subcommand.
     Commands(&'static Commands),
-    /// It runs code that it is given or finds; the text says how.
+    /// Runs code that it is given or finds; the text says how.
     Launcher(&'static str),
-    /// It changes what the user trusts; the text says how.
+    /// Changes what the user trusts; the text says how.
     ChangesTrust(&'static str),
 }
 
-/// A program whose first operand names a command.
+/// A program whose first operand is a subcommand.
 #[derive(Debug, Clone, Copy)]
 pub struct Commands {
-    /// Options that may stand before the command.
+    /// Options that may precede the subcommand.
     pub options: &'static str,
-    /// The commands. A word that is none of them may be an alias or a plugin.
+    /// The subcommands. Any other word may be an alias or a plugin.
     pub commands: &'static [Command],
-    /// What a call without a command may be.
+    /// Valid calls without a subcommand.
     pub bare: &'static [Usage],
 }
 
-/// A command of a program.
+/// A subcommand of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
     /// Its names.
     pub names: &'static [&'static str],
-    /// What it is.
+    /// What kind of subcommand it is.
     pub kind: ProgramKind,
 }
 
@@ -115,7 +115,7 @@ impl Command {
     }
 }
 
-/// The folders in which a program of a known name is that program.
+/// The folders in which a program with a known name is trusted to be that program.
 const SYSTEM_FOLDERS: [&str; 5] =
     ["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/", "/run/current-system/sw/bin/"];
 
@@ -138,8 +138,8 @@ pub fn all() -> impl Iterator<Item = &'static Program> {
     families.chain(crate::interpreters::all().map(|interpreter| &interpreter.program))
 }
 
-/// Returns the name of a program without the folder, where the folder is one of the system's own. A program of any other folder
-/// is not the one that the table knows.
+/// Returns the name of a program without its folder, if that is a system folder. A program in any other folder is not
+/// the one in the table.
 pub fn plain_name(program: &str) -> Option<&str> {
     let name = SYSTEM_FOLDERS.iter().find_map(|folder| program.strip_prefix(folder));
     Some(name.unwrap_or(program)).filter(|name| !name.contains('/'))

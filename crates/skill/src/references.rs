@@ -1,4 +1,5 @@
-//! The links of a body to files of its skill (F10): inside, there, and not too deep.
+//! Checks the links from a body to files in its skill (F10): they must exist, stay inside the skill and not be too
+//! deep.
 
 mod html;
 
@@ -9,32 +10,32 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
 use crate::{Body, Code, Diagnostic, Input, RelPath, RelPathError, Report, Source, Strictness};
 
-/// How much of a body is searched for links. A longer body is reported for its length.
+/// How much of a body is searched for links. A longer body is reported as too long anyway.
 const MAX_SEARCHED_BYTES: usize = 256 << 10;
 
-/// A link of the body to a path that is not a URL.
+/// A link in the body to a path that is not a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reference {
-    /// The path as written, without its fragment, percent signs decoded.
+    /// The path as written, without its fragment and percent-decoded.
     path: String,
-    /// Where in the file the link stands, in bytes.
+    /// Byte range of the link in the file.
     range: Range<usize>,
 }
 
-/// What is at a path of the skill.
+/// What is at a path in the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existence {
     /// A file or a folder.
-    There,
+    Present,
     /// Nothing.
     Missing,
-    /// A link that leads out of the skill.
+    /// A symbolic link to a target outside the skill.
     Outside,
-    /// Nobody can tell.
+    /// Cannot be determined.
     Unknown,
 }
 
-/// Reports the links that lead nowhere, out of the skill, or deep into it. `look` tells what is there.
+/// Reports links to missing files, outside the skill, or deep inside it. `look` returns what is at a path.
 pub fn check_references(
     input: &Input<'_>,
     body: &Body,
@@ -47,7 +48,7 @@ pub fn check_references(
     let Ok(text) = std::str::from_utf8(input.bytes) else { return Vec::new() };
     let source = Source::new(text);
     let mut report = Report::new(input.file, &source, strictness);
-    // A body may link to one file a thousand times; what it leads to is looked up once.
+    // A body may link to the same file many times; look it up only once.
     let mut links = references(body);
     let mut known = HashSet::new();
     links.retain(|link| known.insert(link.path.clone()));
@@ -60,13 +61,13 @@ pub fn check_references(
 fn check(reference: &Reference, look: &impl Fn(&RelPath) -> Existence, report: &mut Report<'_>) {
     let (path, range) = (&reference.path, reference.range.clone());
     let escapes = || {
-        let hint = "copy the file into the skill and link to it by its path from SKILL.md";
-        (format!("`{path}` leads out of the skill"), Some(hint.to_owned()))
+        let hint = "copy the file into the skill, and link to it with a path relative to SKILL.md";
+        (format!("`{path}` points outside the skill"), Some(hint.to_owned()))
     };
     if path.contains('\\') {
         return report.add_lazily(Code::ReferenceMissing, range, || {
             (
-                format!("`{path}` holds a backslash"),
+                format!("`{path}` contains a backslash"),
                 Some(format!("write `{}`", path.replace('\\', "/"))),
             )
         });
@@ -79,26 +80,26 @@ fn check(reference: &Reference, look: &impl Fn(&RelPath) -> Existence, report: &
     match look(&inside) {
         Existence::Outside => report.add_lazily(Code::ReferenceEscapes, range, escapes),
         Existence::Missing => report.add_lazily(Code::ReferenceMissing, range, || {
-            let hint = "paths are relative to the folder of the SKILL.md";
-            (format!("`{path}` is not in the skill"), Some(hint.to_owned()))
+            let hint = "write the path relative to SKILL.md";
+            (format!("`{path}` does not exist in the skill"), Some(hint.to_owned()))
         }),
-        Existence::There | Existence::Unknown if inside.parts().count() > 2 => {
+        Existence::Present | Existence::Unknown if inside.parts().count() > 2 => {
             report.add_lazily(Code::ReferenceDeep, range, || {
                 (format!("`{path}` is more than one folder deep; one level is recommended"), None)
             });
         }
-        Existence::There | Existence::Unknown => {}
+        Existence::Present | Existence::Unknown => {}
     }
 }
 
 enum Resolved {
     Inside(RelPath),
-    /// The folder of the skill itself.
+    /// The skill's root folder.
     Root,
     Outside,
 }
 
-/// Follows `.` and `..` of a link, from the folder of the SKILL.md.
+/// Resolves `.` and `..` in a link, relative to the folder of SKILL.md.
 fn resolved(path: &str) -> Resolved {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -117,14 +118,14 @@ fn resolved(path: &str) -> Resolved {
     }
 }
 
-/// Returns the paths that links of a Markdown text lead to, as they are written: those of Markdown, then those of HTML in it. Links to URLs, anchors
-/// and mail addresses are left out.
+/// Returns the link targets in a Markdown text that are paths, as written: first Markdown links, then those in
+/// embedded HTML. URLs, anchors and mail addresses are left out.
 pub fn linked_paths(text: &str) -> Vec<String> {
     let markdown = links(text).into_iter().map(|(path, _)| path);
     markdown.chain(html::links(text).iter().filter_map(|url| as_path(url))).collect()
 }
 
-/// Returns the links of a body to paths, in order.
+/// Returns the links from a body to paths, in order.
 fn references(body: &Body) -> Vec<Reference> {
     let all = links(&body.text[..body.text.floor_char_boundary(MAX_SEARCHED_BYTES)]);
     all.into_iter()
@@ -136,14 +137,14 @@ fn references(body: &Body) -> Vec<Reference> {
 }
 
 fn links(text: &str) -> Vec<(String, Range<usize>)> {
-    // Markdown is parsed only where there can be a link at all.
+    // Parse the Markdown only if it can contain a link.
     if !text.contains("](") && !text.contains("]:") {
         return Vec::new();
     }
     let links =
         Parser::new_ext(text, Options::empty()).into_offset_iter().filter_map(|(event, range)| {
             match event {
-                // `<a@b.c>` leads to an address without saying `mailto:`.
+                // `<a@b.c>` is a mail address without `mailto:`.
                 Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => None,
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     Some((dest_url, range))
@@ -154,13 +155,13 @@ fn links(text: &str) -> Vec<(String, Range<usize>)> {
     links.filter_map(|(url, range)| Some((as_path(&url)?, range))).collect()
 }
 
-/// Returns the path of a link that names a file, decoded; `None` for URLs and anchors.
+/// Returns the decoded path of a link to a file; `None` for URLs and anchors.
 fn as_path(url: &str) -> Option<String> {
     let path = url.split(['#', '?']).next().unwrap_or("");
     let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
     let is_url = !scheme.is_empty()
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    // What holds blanks, variables or placeholders is an example, not a file.
+    // A target with blanks, variables or placeholders is an example, not a file.
     let is_example = path.contains(|c: char| c.is_whitespace() || "<>{}$*|".contains(c));
     if path.is_empty() || is_url || is_example || path.starts_with("//") {
         return None;
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_found_in_links_of_html_too() {
+    fn paths_in_html_links_are_found() {
         let text = "[a](a.md) <a href='b.md#x'>b</a> <A HREF = c.md>c</A> `<a href=\"no.md\">`\n\n\
                     <p>\n<img alt=\"a\" src=\"d%20e.png\"/> <a href=\"https://x.test/\">u</a>\n<!-- <a href=\"no.md\"> -->\n</p>\n\n\
                     <a data-href=\"no.md\" href=\"{url}\">\n\n```\n<a href=\"no.md\">\n```\n\n<a href=\"\n";
@@ -207,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_body_is_searched_only_so_far() {
+    fn a_long_body_is_searched_up_to_the_limit() {
         let text = format!("[a](a.md){}[b](b.md)", "ж".repeat(MAX_SEARCHED_BYTES / 2));
         assert_eq!(references(&Body { text, start: 0 }).len(), 1);
     }
 
     #[test]
-    fn links_are_judged_by_where_they_lead() {
+    fn links_are_checked_by_their_targets() {
         let bytes = b"---\nname: x\ndescription: d\n---\n[ok](a.md) [up](../a.md) [abs](/etc/passwd) [no](no.md)\n\
                       [out](out.md) [deep](a/b/c.md) [dir](./a/)\n\
                       [back](a/../b.md) [slash](scripts\\\\run.py) [odd](a//no.md) [top](.)\n";
@@ -222,7 +223,7 @@ mod tests {
         let look = |path: &RelPath| match path.as_str() {
             "no.md" | "a/no.md" => Existence::Missing,
             "out.md" => Existence::Outside,
-            _ => Existence::There,
+            _ => Existence::Present,
         };
         let found: Vec<String> = check_references(&input, &body, Strictness::Strict, look)
             .iter()

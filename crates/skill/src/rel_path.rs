@@ -1,28 +1,28 @@
-//! A path inside a skill: relative, `/`-separated, and unable to leave.
+//! A path inside a skill: relative, `/`-separated, and unable to leave the skill.
 
 use std::fmt;
 
-/// A relative path that stays below its root: no `..`, no empty or `.` part, no backslash, no drive.
+/// A relative path that stays below its root: no `..`, no empty or `.` component, no backslash, no drive letter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(String);
 
 /// Why a text is not a [`RelPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelPathError {
-    /// Nothing there.
+    /// It is empty.
     #[error("the path is empty")]
     Empty,
-    /// It starts at the root of the file system or names a drive.
+    /// It starts at the filesystem root or with a drive letter.
     #[error("the path `{0}` is absolute")]
     Absolute(String),
-    /// It holds a part `..`.
-    #[error("the path `{0}` leads out through `..`")]
+    /// It contains `..`.
+    #[error("the path `{0}` contains `..`")]
     Parent(String),
-    /// It holds an empty part or a part `.`.
-    #[error("the path `{0}` has an empty part")]
+    /// It contains an empty component or `.`.
+    #[error("the path `{0}` contains an empty component or `.`")]
     EmptyPart(String),
-    /// It holds a backslash or a control character.
-    #[error("the path {0:?} holds a backslash or a control character")]
+    /// It contains a backslash or a control character.
+    #[error("the path {0:?} contains a backslash or a control character")]
     Character(String),
 }
 
@@ -50,7 +50,7 @@ impl RelPath {
         Ok(Self(text))
     }
 
-    /// Returns this path with `name` below it.
+    /// Returns this path with `name` appended.
     pub fn join(&self, name: &str) -> Result<Self, RelPathError> {
         Self::new(format!("{}/{name}", self.0))
     }
@@ -60,7 +60,7 @@ impl RelPath {
         &self.0
     }
 
-    /// Returns the parts, from the outermost in.
+    /// Returns the components, outermost first.
     pub fn parts(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_that_stay_inside_are_made() {
+    fn only_paths_that_stay_inside_are_accepted() {
         for good in ["a", "a/b.md", ".hidden/x", "a b/ü", "..a/b..", "ab:c"] {
             assert!(RelPath::new(good).is_ok(), "{good}");
         }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn joining_cannot_leave() {
+    fn join_cannot_leave_the_root() {
         let path = RelPath::new("a").unwrap();
         assert_eq!(path.join("b").unwrap().as_str(), "a/b");
         assert!(path.join("..").is_err());

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::{Code, Diagnostic, Severity, Source, Strictness};
 
-/// How many problems of one kind are told one by one; the rest is one line. Hostile input must not
-/// turn into a flood of words.
+/// How many problems with the same code are reported individually; the rest become one line, so that hostile input
+/// cannot flood the output.
 const MAX_PER_CODE: usize = 10;
 
 /// The problems found so far in one file, at one strictness.
@@ -16,12 +16,12 @@ pub(crate) struct Report<'a> {
     file: &'a str,
     source: &'a Source<'a>,
     diagnostics: Vec<Diagnostic>,
-    seen: BTreeMap<Code, Seen>,
+    seen: BTreeMap<Code, CodeCount>,
 }
 
-/// How often a rule was broken, and where the first break is that is not told by itself.
+/// How often a rule was broken, and the first occurrence that is not reported individually.
 #[derive(Debug, Default)]
-struct Seen {
+struct CodeCount {
     count: usize,
     rest: Option<Range<usize>>,
 }
@@ -37,7 +37,7 @@ impl<'a> Report<'a> {
         self.add_lazily(code, range, || (message.into(), None));
     }
 
-    /// Adds a problem at `range` with what to do about it.
+    /// Adds a problem with a hint at `range`.
     pub(crate) fn add_with_hint(
         &mut self,
         code: Code,
@@ -48,17 +48,17 @@ impl<'a> Report<'a> {
         self.add_lazily(code, range, || (message.into(), Some(hint.into())));
     }
 
-    /// Returns true if a problem of this kind is reported at all.
-    pub(crate) fn hears(&self, code: Code) -> bool {
+    /// Returns true if this strictness reports problems with this code.
+    pub(crate) fn is_reported(&self, code: Code) -> bool {
         code.severity(self.strictness).is_some()
     }
 
-    /// Adds a problem whose message and hint are made only if they are going to be told.
+    /// Adds a problem whose message and hint are built only if they are reported.
     pub(crate) fn add_lazily(
         &mut self,
         code: Code,
         range: Range<usize>,
-        words: impl FnOnce() -> (String, Option<String>),
+        text: impl FnOnce() -> (String, Option<String>),
     ) {
         let Some(severity) = code.severity(self.strictness) else { return };
         let seen = self.seen.entry(code).or_default();
@@ -67,7 +67,7 @@ impl<'a> Report<'a> {
             seen.rest.get_or_insert(range);
             return;
         }
-        let (message, hint) = words();
+        let (message, hint) = text();
         let span = Some(self.source.span(range));
         self.diagnostics.push(Diagnostic {
             code,
@@ -79,19 +79,20 @@ impl<'a> Report<'a> {
         });
     }
 
-    /// Returns true once the skill is refused.
+    /// Returns true if the skill is rejected.
     pub(crate) fn has_error(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// Returns everything found, in the order of the file.
+    /// Returns every problem, in file order.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         for (code, seen) in std::mem::take(&mut self.seen) {
             let (Some(range), Some(severity)) = (seen.rest, code.severity(self.strictness)) else {
                 continue;
             };
-            let message =
-                format!("{} more problems of this kind, from here on", seen.count - MAX_PER_CODE);
+            let more = seen.count - MAX_PER_CODE;
+            let problems = if more == 1 { "problem" } else { "problems" };
+            let message = format!("{more} more {problems} of this kind after this point");
             let span = Some(self.source.span(range));
             let file = self.file.to_owned();
             self.diagnostics.push(Diagnostic { code, severity, file, span, message, hint: None });

@@ -1,12 +1,12 @@
-//! The JSON Schema of frontmatter, from the same tables and limits that the parser uses.
+//! The JSON Schema of the frontmatter, generated from the tables and limits that the parser uses.
 //!
-//! It says what strict reading accepts, as far as a schema can: the folder's name, duplicate keys and
-//! the YAML itself are out of its reach. Scalars are judged as editors read them, so a number or a
-//! boolean stands wherever the parser takes its text.
+//! It describes what strict mode accepts, as far as a schema can: it cannot check the folder name, duplicate keys or
+//! the YAML syntax. Editors type scalars themselves, so the schema allows a number or a boolean wherever the parser
+//! accepts a string.
 
 use serde_json::{Map, Value, json};
 
-use crate::frontmatter::words;
+use crate::frontmatter::choices;
 use crate::{FIELDS, MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, SKILL_FORMAT};
 
 /// Returns the schema.
@@ -16,8 +16,8 @@ pub fn frontmatter_schema() -> Value {
         accepted.map(|field| (field.name.to_owned(), property(field.name))).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Frontmatter of a SKILL.md",
-        "description": "What `openskills validate` accepts between the two `---` lines of a SKILL.md.",
+        "title": "SKILL.md frontmatter",
+        "description": "What `openskills validate` accepts between the two `---` lines of SKILL.md.",
         "type": "object",
         "required": ["name", "description"],
         "additionalProperties": false,
@@ -25,10 +25,10 @@ pub fn frontmatter_schema() -> Value {
     })
 }
 
-/// Returns the schema of a bundle of corteza.skill/v1: the same, with the format named.
+/// Returns the schema of a corteza.skill/v1 bundle: the same, with the format required.
 pub fn corteza_schema() -> Value {
     let mut schema = frontmatter_schema();
-    schema["title"] = json!("Frontmatter of a bundle of corteza.skill/v1");
+    schema["title"] = json!("corteza.skill/v1 bundle frontmatter");
     schema["description"] = json!("See docs/spec/corteza.skill-v1.md.");
     schema["required"] = json!(["skill_format", "name", "description"]);
     schema["properties"]["skill_format"] = json!({ "const": SKILL_FORMAT });
@@ -38,7 +38,7 @@ pub fn corteza_schema() -> Value {
 fn property(name: &str) -> Value {
     match name {
         "name" => json!({
-            "description": "Lower-case letters, digits and single inner hyphens; the same as the folder's name.",
+            "description": "Lower-case letters, digits and single inner hyphens; must match the folder name.",
             "type": SCALAR,
             "maxLength": MAX_NAME,
             "pattern": NAME,
@@ -50,33 +50,35 @@ fn property(name: &str) -> Value {
             "pattern": format!("^\\s*\\S(?:[\\s\\S]{{0,{}}}\\S)?\\s*$", MAX_DESCRIPTION - 2),
             "not": { "type": "string", "pattern": "<(?:/?[A-Za-z!?])[^<>]*>" },
         }),
-        "license" => described("The licence, as free text.", &text()),
+        "license" => described("License, as free text.", &text()),
         "compatibility" => json!({
-            "description": "What the skill needs around it.",
+            "description": "The skill's environment requirements.",
             "type": SCALAR,
             "pattern": format!("^\\s*\\S(?:[\\s\\S]{{0,{}}}\\S)?\\s*$", MAX_COMPATIBILITY - 2),
         }),
         "metadata" => json!({
-            "description": "Free key-value data. The standard asks for text values; more is kept.",
+            "description": "Arbitrary key-value data. The standard requires string values; other values are kept.",
             "type": ["object", "null"],
         }),
-        "allowed-tools" => described("The tools the skill may use; empty means none.", &tools()),
-        "disallowed-tools" => described("Tools taken away.", &tools()),
+        "allowed-tools" => {
+            described("Tools that the skill may use; an empty list means none.", &tools())
+        }
+        "disallowed-tools" => described("Tools that the skill must not use.", &tools()),
         "disable-model-invocation" => described("Hides the skill from the model.", &boolean()),
         "user-invocable" => described("Shows the skill in the slash menu.", &boolean()),
-        "background" => described("Runs in the background.", &boolean()),
+        "background" => described("Runs the skill in the background.", &boolean()),
         "attach" => described("Attaches the libraries instead of only loading them.", &boolean()),
         "argument-hint" => json!({ "type": ["string", "number", "boolean", "null", "array"] }),
         "arguments" => json!({
-            "description": "Names of positional arguments, or a mapping with a JSON Schema.",
+            "description": "Positional argument names, or a mapping with a JSON Schema.",
             "anyOf": [texts(), { "type": "object", "required": ["schema"] }],
         }),
-        "context" => words(words::CONTEXT),
-        "shell" => words(words::SHELL),
-        "model_invocation" => words(words::MODEL_INVOCATION),
-        "trust" => words(words::TRUST),
-        "interaction" => words(words::INTERACTION),
-        "skill_format" => json!({ "const": words::SKILL_FORMAT }),
+        "context" => one_of(choices::CONTEXT),
+        "shell" => one_of(choices::SHELL),
+        "model_invocation" => one_of(choices::MODEL_INVOCATION),
+        "trust" => one_of(choices::TRUST),
+        "interaction" => one_of(choices::INTERACTION),
+        "skill_format" => json!({ "const": choices::SKILL_FORMAT }),
         "hooks" => json!({ "description": "Lifecycle hooks.", "type": ["object", "null"] }),
         "paths" | "library_depends" => texts(),
         "side_effects" => side_effects(),
@@ -87,7 +89,7 @@ fn property(name: &str) -> Value {
             "properties": { "allow": tools(), "deny": tools() },
         }),
         "generated_from" => json!({
-            "description": "What a derived bundle was made from.",
+            "description": "The package that a derived bundle was generated from.",
             "type": ["object", "null"],
             "required": ["package"],
             "properties": {
@@ -100,18 +102,18 @@ fn property(name: &str) -> Value {
     }
 }
 
-/// The types a YAML scalar may have to a reader that is not ours.
+/// The types that other parsers may give a YAML scalar.
 const SCALAR: [&str; 3] = ["string", "number", "boolean"];
 
-/// Words of letters, digits and the marks on them, joined by single hyphens.
+/// Words of letters, digits and combining marks, joined by single hyphens.
 const NAME: &str =
     "^\\s*[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:-[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*)*\\s*$";
 
-/// Capital letters, and characters that cannot be seen.
+/// Capital letters and invisible characters.
 const NOT_IN_NAME: &str = r"\p{Lu}|\p{Lt}|[\u{34F}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180E}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}\u{E0100}-\u{E01EF}]";
 
-/// One rule of a list of tools: a name, perhaps with something in parentheses. Parentheses inside it
-/// are matched one level deep; a regular expression cannot do more.
+/// One tool rule: a name, optionally with a specifier in parentheses. Nested parentheses are matched one level deep; a
+/// regular expression cannot do more.
 const TOOL_RULE: &str = r"[^\s(),]+(?:\((?=\s*[^\s)])(?:[^()]|\([^()]*\))*\))?";
 
 fn described(description: &str, schema: &Value) -> Value {
@@ -146,20 +148,20 @@ fn boolean() -> Value {
     ] })
 }
 
-fn words<T>(words: &[(&str, T)]) -> Value {
-    let words = words.iter().map(|(word, _)| Value::from(*word)).chain([Value::Null]);
-    json!({ "enum": words.collect::<Vec<_>>() })
+fn one_of<T>(values: &[(&str, T)]) -> Value {
+    let values = values.iter().map(|(value, _)| Value::from(*value)).chain([Value::Null]);
+    json!({ "enum": values.collect::<Vec<_>>() })
 }
 
 fn side_effects() -> Value {
-    let words: Vec<&str> = words::SIDE_EFFECTS.iter().map(|(word, _)| *word).collect();
+    let effects: Vec<&str> = choices::SIDE_EFFECTS.iter().map(|(effect, _)| *effect).collect();
     json!({
-        "description": "What the skill changes. Absent means unknown.",
+        "description": "What the skill changes. If absent, its side effects are not declared.",
         "anyOf": [
             { "type": "null" },
-            { "enum": words },
+            { "enum": effects },
             { "type": "array", "items": { "const": "none" } },
-            { "type": "array", "items": { "enum": words[1..] } },
+            { "type": "array", "items": { "enum": effects[1..] } },
         ],
     })
 }

@@ -1,11 +1,11 @@
-//! The text of one file, and where in it a byte offset is.
+//! The text of a file, with conversion from byte offsets to lines and columns.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::{Position, Span};
 
-/// A file's text. Line starts are found only when a position is asked for.
+/// The text of a file. Line starts are computed when the first position is requested.
 #[derive(Debug)]
 pub struct Source<'a> {
     text: &'a str,
@@ -23,7 +23,7 @@ impl<'a> Source<'a> {
         self.text
     }
 
-    /// Returns line and column of both ends of `range`. Offsets inside a character move to its start.
+    /// Returns the line and column of both ends of `range`. An offset inside a character moves to its start.
     pub fn span(&self, range: Range<usize>) -> Span {
         let start = self.position(range.start);
         Span { start, end: if range.end <= range.start { start } else { self.position(range.end) } }

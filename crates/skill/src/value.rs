@@ -1,28 +1,28 @@
-//! A YAML value without its place in the file, scalars as they were written.
+//! A YAML value without its position in the file; scalars keep their spelling.
 
 use serde_json::{Map, Number, Value as Json};
 
 /// A value whose scalars keep their text: `1.10` stays `1.10`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing, `~` or `null`.
+    /// Empty, `~` or `null`.
     Null,
     /// Any scalar.
     Text {
-        /// Its text, quotes and escapes resolved.
+        /// The text, with quotes and escapes resolved.
         text: String,
-        /// Written without quotes, so other readers may see a number or a boolean.
+        /// Written without quotes, so other parsers may read a number or a boolean.
         plain: bool,
     },
     /// A sequence.
     List(Vec<Self>),
-    /// A mapping, in the order of the file.
+    /// A mapping, in file order.
     Map(Vec<(String, Self)>),
 }
 
 impl Value {
-    /// Returns the JSON form. An unquoted scalar becomes a number or a boolean only where JSON writes it
-    /// with the very same characters, so that nothing is lost: `3` and `true` do, `1.10` and `007` do not.
+    /// Converts to JSON. An unquoted scalar becomes a number or a boolean only if JSON spells it exactly the same way,
+    /// so that nothing is lost: `3` and `true` do, `1.10` and `007` do not.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Null => Json::Null,
@@ -37,7 +37,8 @@ impl Value {
         }
     }
 
-    /// Returns the JSON of a schema. There an unquoted number is one however it is written, and what stands beside `type: string` is text.
+    /// Converts a JSON Schema to JSON. Unquoted numbers become numbers however they are spelled, and values next to
+    /// `type: string` become strings.
     pub fn to_schema_json(&self) -> Json {
         self.schema_json(Scalars::Typed)
     }
@@ -65,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Returns the defaults of the properties of a schema as texts of JSON, in which a number stays as it was written.
+    /// Returns the defaults of a schema's properties as JSON text, in which numbers keep their spelling.
     pub fn schema_defaults(&self) -> Vec<(String, String)> {
         let Some(Self::Map(properties)) = self.get("properties") else { return Vec::new() };
         let default = |(name, property): &(String, Self)| {
@@ -84,7 +85,7 @@ impl Value {
         properties.iter().filter_map(default).collect()
     }
 
-    /// Returns true for a schema of texts.
+    /// Returns true for a schema of strings.
     fn is_of_strings(&self) -> bool {
         matches!(self.get("type"), Some(Self::Text { text, .. }) if text == "string")
     }
@@ -98,7 +99,7 @@ impl Value {
         }
     }
 
-    /// Returns the value of `key`, if this is a mapping that has it.
+    /// Returns the value of `key`, if this is a mapping that contains it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match self {
             Self::Map(entries) => {
@@ -109,16 +110,16 @@ impl Value {
     }
 }
 
-/// What unquoted scalars of a schema are.
+/// How unquoted scalars in a schema are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scalars {
-    /// What they look like.
+    /// By their spelling.
     Typed,
-    /// Text.
+    /// As strings.
     Text,
 }
 
-/// Returns true for a number as JSON writes it.
+/// Returns true for a JSON number.
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -146,7 +147,7 @@ fn same_in_json(text: &str) -> Option<Json> {
     }
 }
 
-/// Reads true or false, in any of the spellings seen in the wild.
+/// Parses a boolean, in any spelling found in real files.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Some(true),
@@ -155,13 +156,13 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns true if every YAML reader takes an unquoted `text` for text.
+/// Returns true if every YAML parser reads an unquoted `text` as a string.
 pub(crate) fn reads_as_text(text: &str) -> bool {
     let is_null = matches!(text.to_ascii_lowercase().as_str(), "" | "~" | "null");
     !is_null && other_reading(text).is_none()
 }
 
-/// Returns what other YAML readers would make of an unquoted `text`, if not text.
+/// Returns the type that other YAML parsers give an unquoted `text`; `None` if it is a string.
 pub(crate) fn other_reading(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let digits = text.trim_start_matches(['+', '-']);
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_a_schema_are_numbers() {
+    fn numeric_defaults_in_a_schema_are_numbers() {
         let plain = |text: &str| Value::Text { text: text.into(), plain: true };
         for (text, json, default) in [
             ("0.10", "0.1", "0.10"),
@@ -229,7 +230,7 @@ mod tests {
             assert_eq!(found.replace("e22", "e+22"), json);
             assert_eq!(schema.schema_defaults(), [("n".to_owned(), default.to_owned())]);
         }
-        // A version is a text, where the schema says so.
+        // A version is a string if the schema says so.
         let of_text = vec![("type".into(), plain("string")), ("default".into(), plain("1.10"))];
         let properties = Value::Map(vec![("v".into(), Value::Map(of_text))]);
         let schema = Value::Map(vec![("properties".into(), properties)]);
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn other_readers_are_foreseen() {
+    fn types_in_other_parsers_are_predicted() {
         for (text, seen) in [
             ("1.0", Some("a number")),
             ("-12", Some("a number")),

@@ -1,8 +1,8 @@
-//! YAML of a stranger into a tree with places: bounded, and all problems at once.
+//! Parses untrusted YAML into a tree with positions: bounded, and with all problems at once.
 //!
-//! [`read`] takes the quick way first, one pass of the event parser. Only when that fails does it look
-//! at each top-level entry by itself ([`entries`]), so that every broken line is named and the ones
-//! that only lack quotes can still be used.
+//! [`read`] first tries one fast pass of the event parser. Only if that fails, it parses each top-level entry
+//! separately ([`entries`]), so that every broken line is reported, and entries that only lack quotes can still be
+//! used.
 
 mod entries;
 mod events;
@@ -15,18 +15,18 @@ use crate::{Code, Report, Value};
 
 pub(crate) use repair::single_quoted;
 
-/// The deepest nesting that is read.
+/// Maximum nesting depth.
 pub(crate) const MAX_DEPTH: usize = 64;
-/// The most values that are read, aliases expanded.
+/// Maximum number of values, counting expanded aliases.
 pub(crate) const MAX_NODES: usize = 10_000;
-/// The most bytes of frontmatter that are read.
+/// Maximum size of the frontmatter in bytes.
 pub(crate) const MAX_BYTES: usize = 64 << 10;
-/// The most text that aliases may add.
+/// Maximum number of bytes that aliases may add.
 pub(crate) const MAX_ALIAS_BYTES: usize = 1 << 20;
 
-const TAB_HINT: &str = "indent with spaces; YAML allows no tabs there";
+const TAB_HINT: &str = "indent with spaces; YAML does not allow tabs here";
 
-/// A value and where it stands in the file.
+/// A value and its range in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) range: Range<usize>,
@@ -41,7 +41,7 @@ pub(crate) enum Data {
     Map(Vec<Entry>),
 }
 
-/// One `key: value` of a mapping.
+/// One `key: value` entry of a mapping.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -50,7 +50,7 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// Returns the value without its place.
+    /// Returns the value without its position.
     pub(crate) fn to_value(&self) -> Value {
         match &self.data {
             Data::Null => Value::Null,
@@ -62,18 +62,18 @@ impl Node {
         }
     }
 
-    /// Returns the word for what this is.
+    /// Returns the name of the type, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.data {
-            Data::Null => "nothing",
-            Data::Text { .. } => "text",
+            Data::Null => "empty",
+            Data::Text { .. } => "a string",
             Data::List(_) => "a list",
             Data::Map(_) => "a mapping",
         }
     }
 }
 
-/// A problem found in YAML, before it is known whose file it is.
+/// A problem found in YAML, before the file is known.
 #[derive(Debug, Clone)]
 struct Problem {
     code: Code,
@@ -100,18 +100,19 @@ impl Problem {
     }
 }
 
-/// The entries of a mapping, and the keys whose values could not be read at all.
+/// The entries of a mapping, and the keys whose values could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Mapping {
     pub(crate) entries: Vec<Entry>,
     pub(crate) broken: Vec<String>,
 }
 
-/// Reads the mapping in `text[range]`. `None` means that nothing of it can be used; the report says why.
+/// Reads the mapping in `text[range]`. Returns `None` if nothing in it can be used; the report says why.
 pub(crate) fn read(text: &str, range: Range<usize>, report: &mut Report<'_>) -> Option<Mapping> {
     if range.len() > MAX_BYTES {
-        let message = format!("the frontmatter has {} bytes, more than {MAX_BYTES}", range.len());
-        let hint = "move the data into a file of the skill, for example under `assets/`";
+        let message =
+            format!("the frontmatter has {} bytes; the limit is {MAX_BYTES}", range.len());
+        let hint = "move the data into a file, for example under `assets/`";
         report.add_with_hint(Code::YamlTooBig, range.start..range.start, message, hint);
         return None;
     }
@@ -149,14 +150,14 @@ pub(crate) fn read(text: &str, range: Range<usize>, report: &mut Report<'_>) -> 
     }
 }
 
-/// Returns `range` without the white space at its ends.
+/// Returns `range` without surrounding whitespace.
 fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
     let inside = &text[range.clone()];
     let start = range.start + inside.len() - inside.trim_start().len();
     start..(range.start + inside.trim_end().len()).max(start)
 }
 
-/// Returns the key and the value of the entry at `path` in `text[range]`, as it stands in the file.
+/// Returns the range of the key and the value of the entry at `path` in `text[range]`.
 pub(crate) fn find(
     text: &str,
     range: Range<usize>,

@@ -1,4 +1,4 @@
-//! A library as a skill: SKILL.md with what there is, and a file for each thing that it exports.
+//! Writes a library as a skill: SKILL.md lists the exports, and each export has its own file.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,16 @@ use skill::{MAX_DESCRIPTION, MAX_NAME, NeededLibrary, RelPath, SKILL_FILE};
 use skill_pack::{Package, PackedFile};
 
 use crate::clean::clean;
-use crate::{Kind, Library, Topic};
+use crate::{Library, PackageKind, Topic};
 
-/// How many exports are listed in SKILL.md itself.
-const MOST_LISTED: usize = 300;
-/// How long a line of the list may be.
-const MOST_TITLE: usize = 160;
+/// The maximum number of exports listed in SKILL.md itself.
+const MAX_LISTED: usize = 300;
+/// The maximum length of a title in the list.
+const MAX_TITLE: usize = 160;
 
 impl Library {
-    /// Returns the skill that tells of it. Sections of it may be rewritten by `summarize`, which is given the name of a section and its text.
+    /// Returns a skill that documents the library. `summarize` gets the name and text of each section and may return a
+    /// new text.
     pub fn bundle<E>(
         &self,
         mut summarize: impl FnMut(&str, &str) -> Result<Option<String>, E>,
@@ -29,21 +30,21 @@ impl Library {
             let file = format!("references/{}.md", unique(&topic.name, &mut taken));
             let text = clean(&page(self, topic));
             let text = summarize(&topic.name, &text)?.map_or(text, |text| clean(&text));
-            let title = cut(&one_line(&topic.title), MOST_TITLE);
-            let also: String =
-                topic.also.iter().map(|name| format!(", `{}`", one_line(name))).collect();
-            lines.push(format!("- [`{}`]({file}){also}: {title}\n", one_line(&topic.name)));
+            let title = cut(&one_line(&topic.title), MAX_TITLE);
+            let aliases: String =
+                topic.aliases.iter().map(|name| format!(", `{}`", one_line(name))).collect();
+            lines.push(format!("- [`{}`]({file}){aliases}: {title}\n", one_line(&topic.name)));
             files.push(packed(&file, text));
         }
         let mut overview = clean(&self.overview());
         if let Some(text) = summarize("overview", &overview)? {
             overview = clean(&text);
         }
-        let mut body = format!("{overview}\n## What it exports\n\n");
-        let listed: String = lines.iter().take(MOST_LISTED).cloned().collect();
+        let mut body = format!("{overview}\n## Exports\n\n");
+        let listed: String = lines.iter().take(MAX_LISTED).cloned().collect();
         body += &clean(&listed);
-        if lines.len() > MOST_LISTED {
-            body += "- and more: [all of it](references/index.md)\n";
+        if lines.len() > MAX_LISTED {
+            body += "- more: [full list](references/index.md)\n";
             files.push(packed("references/index.md", clean(&lines.concat())));
         }
         if !self.unread.is_empty() {
@@ -53,7 +54,7 @@ impl Library {
             }
         }
         if !self.vignettes.is_empty() {
-            body += "\n## Longer texts that the package brings\n\n";
+            body += "\n## Package vignettes\n\n";
             for title in &self.vignettes {
                 body += &clean(&format!("- {}\n", one_line(title)));
             }
@@ -64,7 +65,7 @@ impl Library {
         Ok(Package { name, files })
     }
 
-    /// Returns the name of the skill.
+    /// Returns the name of the skill: the package's name, in lower case and with hyphens.
     pub fn skill_name(&self) -> String {
         let lower = self.name.to_lowercase();
         let parts =
@@ -77,20 +78,21 @@ impl Library {
 
     fn frontmatter(&self, name: &str, summarized_by: Option<&str>) -> String {
         let kind = self.kind.as_str();
-        let what = one_line(&clean(&self.title)).replace(['<', '>'], "");
+        let title = one_line(&clean(&self.title)).replace(['<', '>'], "");
         let description = format!(
-            "{} The {kind} package {} {}: what it exports, how it is called, and what its arguments mean. Use when a task needs {}.",
-            ended(&cut(&what, MAX_DESCRIPTION / 2)),
+            "{} The {kind} package {} {}: its exports, how to call them, and what their arguments mean. \
+             Use when a task needs {}.",
+            with_full_stop(&cut(&title, MAX_DESCRIPTION / 2)),
             self.name,
             self.version,
             self.name
         );
         let library = match self.kind {
-            Kind::R => Some(self.name.clone()),
-            Kind::Python => Some(format!("python:{}", self.name)),
-            Kind::Npm => Some(format!("node:{}", self.name)),
-            // A crate is no library that could be looked for: cargo fetches it.
-            Kind::Rust => None,
+            PackageKind::R => Some(self.name.clone()),
+            PackageKind::Python => Some(format!("python:{}", self.name)),
+            PackageKind::Npm => Some(format!("node:{}", self.name)),
+            // A crate is not an installed library that could be looked up: cargo fetches it.
+            PackageKind::Rust => None,
         };
         let library = library.filter(|name| NeededLibrary::parse(name).is_some());
         let mut text = format!("skill_format: {}\nname: {name}\n", skill::SKILL_FORMAT);
@@ -105,7 +107,7 @@ impl Library {
         text += "trust: package\ninteraction: returning\n";
         text += &format!(
             "generated_from:\n  kind: {}\n  package: {}\n  version: {}\n  source_hash: {}\n",
-            self.kind.word(),
+            self.kind.id(),
             Value::from(self.name.as_str()),
             Value::from(self.version.as_str()),
             Value::from(self.source.to_string())
@@ -117,49 +119,50 @@ impl Library {
     }
 
     fn overview(&self) -> String {
-        let how = match self.kind {
-            Kind::R => format!(
-                "Call its functions as `{0}::name(...)`; it is loaded and not attached.",
+        let usage = match self.kind {
+            PackageKind::R => format!(
+                "Call its functions as `{0}::name(...)`; the package is loaded but not attached.",
                 self.name
             ),
-            Kind::Python => {
+            PackageKind::Python => {
                 let modules: Vec<String> =
                     self.modules.iter().map(|module| format!("`{module}`")).collect();
                 format!("Import what you need from {}.", modules.join(" or "))
             }
-            Kind::Rust => {
+            PackageKind::Rust => {
                 let modules: Vec<String> = self
                     .modules
                     .iter()
-                    .map(|module| format!(" It is imported as `{module}`."))
+                    .map(|module| format!(" The crate is imported as `{module}`."))
                     .collect();
                 format!(
-                    "Add it by `cargo add {}`, and use items by their paths.{}",
+                    "Add it with `cargo add {}`, and refer to items by their paths.{}",
                     self.name,
                     modules.concat()
                 )
             }
-            Kind::Npm => format!("Import what you need from `{}`.", self.name),
+            PackageKind::Npm => format!("Import what you need from `{}`.", self.name),
         };
         let (title, description) = (one_line(&self.title), self.description.trim());
         format!(
-            "# {} {}\n\n{title}\n\n{description}\n\n{how}\n\nThis was derived from the package itself. Before you call something, read its page: it says how it is called, and what each argument means.\n",
+            "# {} {}\n\n{title}\n\n{description}\n\n{usage}\n\nThis skill was generated from the package itself. \
+             Before you call something, read its page: it shows the signature and explains each argument.\n",
             self.name, self.version
         )
     }
 }
 
-/// Returns the page of something that a package exports.
+/// Returns the page of an export.
 fn page(library: &Library, topic: &Topic) -> String {
     let language = match library.kind {
-        Kind::R => "r",
-        Kind::Python => "python",
-        Kind::Rust => "rust",
-        Kind::Npm => "ts",
+        PackageKind::R => "r",
+        PackageKind::Python => "python",
+        PackageKind::Rust => "rust",
+        PackageKind::Npm => "ts",
     };
     let mut text = format!("# {}\n\n{}\n", one_line(&topic.name), one_line(&topic.title));
     if !topic.usage.trim().is_empty() {
-        // A fence that is longer than any in the text cannot be ended by it.
+        // A fence longer than any in the text cannot be closed by the text.
         let fence = "`".repeat(longest_fence(&topic.usage).max(2) + 1);
         text += &format!("\n{fence}{language}\n{}\n{fence}\n", topic.usage.trim());
     }
@@ -183,11 +186,11 @@ fn longest_fence(text: &str) -> usize {
 }
 
 fn packed(path: &str, text: String) -> PackedFile {
-    let path = RelPath::new(path).expect("it is made of plain parts");
+    let path = RelPath::new(path).expect("all parts are plain names");
     PackedFile { path, executable: false, bytes: text.into_bytes() }
 }
 
-/// Returns a name for a file that no other has, on any system.
+/// Returns a file name that is unique on every system, even if it ignores case.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     let plain: String = name
         .chars()
@@ -196,7 +199,7 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
         .collect();
     let plain = plain.trim_matches('-');
     let plain = if plain.is_empty() { "topic" } else { plain };
-    // Names that are devices somewhere get a sign more.
+    // Device names on Windows get an underscore below.
     let plain = format!("{plain}{}", if plain.len() <= 4 { "-" } else { "" });
     let plain = plain.trim_end_matches('-').to_owned();
     let reserved = ["con", "prn", "aux", "nul", "index"].contains(&plain.to_lowercase().as_str());
@@ -210,7 +213,7 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// Returns a name or a version without what could steer whoever reads it.
+/// Returns a name or a version without control characters and hidden characters, on one line and at most 200 long.
 pub(crate) fn plain(text: &str) -> String {
     cut(&one_line(&clean(text)), 200)
 }
@@ -219,7 +222,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn ended(text: &str) -> String {
+fn with_full_stop(text: &str) -> String {
     if text.ends_with(['.', '!', '?']) || text.is_empty() {
         text.to_owned()
     } else {
@@ -227,9 +230,9 @@ fn ended(text: &str) -> String {
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         None => text.to_owned(),
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+        Some(_) => text.chars().take(max - 1).chain(['…']).collect(),
     }
 }

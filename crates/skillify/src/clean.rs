@@ -1,22 +1,23 @@
-//! Text of a package without characters that a reader cannot see.
+//! Removes invisible characters from the text of a package.
 //!
-//! Control characters, marks that reorder text, tags and blanks that look like nothing are removed. A joiner or a variation selector stays only
-//! where it changes what is shown: inside an emoji, or between letters of a script that is written with joiners.
+//! Control characters, bidirectional marks, tag characters and invisible spaces are removed. A joiner or a variation
+//! selector stays only where it changes what is shown: inside an emoji, or between letters of a script that uses
+//! joiners.
 
 use skill::{is_ignorable, is_invisible, is_unsafe_to_show};
 
 /// Joins two emoji, or two letters.
 const JOINER: char = '\u{200d}';
-/// Keeps two letters apart.
+/// Keeps two letters from joining.
 const NON_JOINER: char = '\u{200c}';
-/// Asks for the text and the picture form of the sign before it.
+/// Select the text and the emoji form of the character before them.
 const SELECTORS: [char; 2] = ['\u{fe0e}', '\u{fe0f}'];
-/// Draws a key around the sign before it.
+/// Draws a key around the character before it.
 const KEYCAP: char = '\u{20e3}';
-/// A cell of Braille without a dot: a blank that no one takes for one.
+/// A Braille cell without dots: looks like a space but is not one.
 const EMPTY_BRAILLE: char = '\u{2800}';
 
-/// Returns a text without control characters and hidden ones.
+/// Returns a text without control characters and invisible ones.
 pub(crate) fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\t', "    ").replace(EMPTY_BRAILLE, " ");
     let mut kept = String::with_capacity(text.len());
@@ -37,13 +38,13 @@ pub(crate) fn clean(text: &str) -> String {
     kept
 }
 
-/// Returns true for a joiner that makes one emoji of two.
+/// Returns true for a joiner that combines two emoji into one.
 fn joins(before: &str, next: Option<char>) -> bool {
     let mut before = before.chars().rev().skip_while(|c| SELECTORS.contains(c) || is_tone(*c));
     before.next().is_some_and(is_emoji) && next.is_some_and(is_emoji)
 }
 
-/// Returns true for a selector that changes how one sign is shown. A second one in a row does not.
+/// Returns true for a selector that changes how a character is shown. A second one in a row does not.
 fn is_selected(before: &str, next: Option<char>) -> bool {
     before.chars().next_back().is_some_and(|last| {
         let is_key = last.is_ascii_digit() || last == '#' || last == '*';
@@ -56,20 +57,21 @@ fn is_between_joined_letters(before: &str, next: Option<char>) -> bool {
         && next.is_some_and(has_joined_letters)
 }
 
-/// Returns true for a letter or sign of a script that is written with joiners: Arabic, Syriac, those of India, Khmer, Mongolian.
+/// Returns true for a character of a script that uses joiners: Arabic, Syriac, the scripts of India, Khmer, Mongolian.
 fn has_joined_letters(c: char) -> bool {
-    matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1780}'..='\u{18aa}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+    matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1780}'..='\u{18aa}' | '\u{fb50}'..='\u{fdff}'
+        | '\u{fe70}'..='\u{fefc}')
         && !is_ignorable(c)
 }
 
-/// Returns true for the signs that may be shown as a picture.
+/// Returns true for the characters that may be shown as an emoji.
 fn is_emoji(c: char) -> bool {
-    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'
-        | '\u{24c2}' | '\u{25a0}'..='\u{27bf}' | '\u{2934}' | '\u{2935}' | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}'
-        | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}'
+        | '\u{2300}'..='\u{23ff}' | '\u{24c2}' | '\u{25a0}'..='\u{27bf}' | '\u{2934}' | '\u{2935}'
+        | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns true for a colour of skin.
+/// Returns true for a skin tone modifier.
 fn is_tone(c: char) -> bool {
     matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
 }
@@ -79,12 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_changes_the_text_stays() {
+    fn only_invisible_characters_with_an_effect_stay() {
         for (text, shown) in [
             ("a\u{200b}b\u{200c}c\u{200d}d\u{fe0f}e\u{2060}f", "abcdef"),
             ("a\u{2800}b", "a b"),
             ("\u{200d}\u{fe0f}\u{200c}x", "x"),
-            // A family and a flag are one picture each.
+            // A family and a flag are one emoji each.
             (
                 "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
                 "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",

@@ -1,36 +1,37 @@
-//! Why no bundle was derived.
+//! Errors of generating a bundle.
 
 use skill_fs::FsError;
 use skill_pack::PackError;
 
-/// Why no bundle was derived.
+/// The reason why no bundle was generated.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillifyError {
-    /// It is no package of a kind that is known.
+    /// The files are not a package of a supported kind.
     #[error(
-        "it is no package of R (DESCRIPTION), Python (pyproject.toml, PKG-INFO or METADATA), Rust (Cargo.toml) or npm (package.json)"
+        "not an R (DESCRIPTION), Python (pyproject.toml, PKG-INFO or METADATA), Rust (Cargo.toml) or npm \
+         (package.json) package"
     )]
     Unknown,
-    /// A file of it cannot be understood.
+    /// A file of the package cannot be parsed.
     #[error("{file}: {why}")]
     File {
-        /// Which.
+        /// The path of the file.
         file: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It exports nothing that is documented or named.
+    /// The package has no exports.
     #[error("`{0}` has no exports to document")]
     Nothing(String),
-    /// It may export something, but in a form that is not read.
+    /// The package may have exports, but none that can be read.
     #[error("cannot read the exports of `{name}`: {why}")]
     NotRead {
-        /// The package.
+        /// The name of the package.
         name: String,
         /// What was not read.
         why: String,
     },
-    /// It has more, or larger files, than are read.
+    /// The package exceeds a limit.
     #[error("the package has more than {0}")]
     Limit(&'static str),
     /// A file or folder cannot be used.

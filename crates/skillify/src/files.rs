@@ -1,4 +1,4 @@
-//! The files of a package that tell something of it.
+//! Reads the relevant files of a package.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,27 @@ use skill_pack::{Entry, PackError, tar_entries, zip_entries};
 
 use crate::SkillifyError;
 
-/// The most that is read of a package.
+/// The maximum size of all files in bytes.
 const MAX_BYTES: usize = 64 << 20;
-/// The largest file.
+/// The maximum size of a file in bytes; larger ones are skipped.
 const MAX_FILE: usize = 16 << 20;
 const MAX_FILES: usize = 20_000;
 
-/// The files of a package, by their path in it.
+/// The files of a package, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files(BTreeMap<String, Vec<u8>>);
 
-/// Returns true for a file that may tell something of a package.
-fn is_telling(path: &str) -> bool {
+/// Returns true for a file that may describe the package or its exports.
+fn is_relevant(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_beside = |part: &str| {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_excluded = |part: &str| {
         part.starts_with('.') || matches!(part, "node_modules" | "__pycache__" | "tests")
     };
-    // Deeper down these are names of modules, such as `django.test`.
+    // Only at the top: further down these may be names of modules, such as `django.test`.
     let top = path.split('/').next().filter(|top| *top != path).unwrap_or_default();
-    let hidden = path.split('/').any(is_beside) || matches!(top, "target" | "test" | "vendor");
+    let is_in_excluded =
+        path.split('/').any(is_excluded) || matches!(top, "target" | "test" | "vendor");
     let is_named = matches!(
         name,
         "DESCRIPTION"
@@ -42,8 +43,8 @@ fn is_telling(path: &str) -> bool {
             | "pyproject.toml"
             | "setup.cfg"
     );
-    let is_kind = matches!(
-        ending,
+    let has_extension = matches!(
+        extension,
         "Rd" | "rd"
             | "rdx"
             | "rdb"
@@ -60,17 +61,17 @@ fn is_telling(path: &str) -> bool {
             | "cjs"
             | "md"
     );
-    !hidden && (is_named || is_kind)
+    !is_in_excluded && (is_named || has_extension)
 }
 
 impl Files {
-    /// Reads a folder. Links are not followed.
+    /// Reads a folder. Follows no symlinks.
     pub fn of_folder(folder: &AbsPath) -> Result<Self, SkillifyError> {
         let root = Root::open(folder)?;
         let mut files = Self::default();
         for entry in walk(&root, &WalkLimits::SKILL)? {
             let Kind::File { size, .. } = entry.kind else { continue };
-            if is_telling(entry.path.as_str()) && size <= MAX_FILE as u64 {
+            if is_relevant(entry.path.as_str()) && size <= MAX_FILE as u64 {
                 let bytes = root.read(&entry.path, MAX_FILE as u64)?;
                 files.add(entry.path.to_string(), bytes)?;
             }
@@ -78,7 +79,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Reads a tarball; its one folder at the root is left out.
+    /// Reads a tarball; the folder at its root is not part of the paths.
     pub fn of_tarball(bytes: &[u8]) -> Result<Self, SkillifyError> {
         Self::of_entries(
             |take| tar_entries(bytes, take),
@@ -86,14 +87,14 @@ impl Files {
         )
     }
 
-    /// Reads a wheel: a ZIP file that holds what is installed.
+    /// Reads a wheel: a ZIP file with the files to install.
     pub fn of_wheel(bytes: &[u8]) -> Result<Self, SkillifyError> {
         Self::of_entries(|take| zip_entries(bytes, take), |name| name)
     }
 
-    /// Reads an installed package of Python: its `.dist-info` folder, and the files that RECORD there lists.
+    /// Reads an installed Python package: its `.dist-info` folder, and the files listed in its RECORD.
     ///
-    /// That is right for a package that is one module, and for one with several packages or another name than they have.
+    /// So a distribution may be a single module, contain several packages, or have a different name than its package.
     pub fn of_installed_python(about: &AbsPath) -> Result<Self, SkillifyError> {
         let mut files = Self::default();
         let name = about.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
@@ -105,10 +106,10 @@ impl Files {
         let site = Root::open(&site)?;
         for line in record.lines() {
             let path = line.split(',').next().unwrap_or_default();
-            // RECORD also lists programs, by paths that lead out of the folder.
+            // RECORD also lists scripts, with paths that lead out of the folder.
             let Ok(path) = skill::RelPath::new(path) else { continue };
-            if is_telling(path.as_str()) && !files.has(path.as_str()) {
-                // A file that was removed since cannot be read; the others can.
+            if is_relevant(path.as_str()) && !files.has(path.as_str()) {
+                // Skip files that were removed after the installation.
                 if let Ok(bytes) = site.read(&path, MAX_FILE as u64) {
                     files.add(path.to_string(), bytes)?;
                 }
@@ -122,21 +123,21 @@ impl Files {
         inside: fn(&str) -> &str,
     ) -> Result<Self, SkillifyError> {
         let mut files = Self::default();
-        let mut too_much = None;
+        let mut limit_error = None;
         read(&mut |entry| {
             let Entry::File { name, bytes, .. } = entry else { return Ok(()) };
             let path = inside(name);
             let is_plain = skill::RelPath::new(path).is_ok();
-            if is_plain && is_telling(path) && bytes.len() <= MAX_FILE {
-                too_much = files.add(path.to_owned(), bytes).err();
+            if is_plain && is_relevant(path) && bytes.len() <= MAX_FILE {
+                limit_error = files.add(path.to_owned(), bytes).err();
             }
-            if too_much.is_some() { Err(PackError::NotAnArchive) } else { Ok(()) }
+            if limit_error.is_some() { Err(PackError::NotAnArchive) } else { Ok(()) }
         })
-        .map_err(|error| too_much.take().unwrap_or(error.into()))?;
+        .map_err(|error| limit_error.take().unwrap_or(error.into()))?;
         Ok(files)
     }
 
-    /// Returns files that are given.
+    /// Creates a value from paths and contents.
     pub fn of(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         Self(files.into_iter().collect())
     }
@@ -153,7 +154,7 @@ impl Files {
             return Err(SkillifyError::Limit("20,000 files"));
         }
         let size: usize = self.0.len() * 64 + self.0.values().map(Vec::len).sum::<usize>();
-        // Counting all of them each time would cost more than reading them.
+        // Adding up all sizes for every file would take longer than reading them.
         if self.0.len().is_multiple_of(64) && size > MAX_BYTES {
             return Err(SkillifyError::Limit("64 MiB of files"));
         }
@@ -168,7 +169,7 @@ impl Files {
         self.0.get(path).map(Vec::as_slice)
     }
 
-    /// Returns a file as text, whatever is no UTF-8 in it replaced.
+    /// Returns a file as text; invalid UTF-8 is replaced.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         Some(String::from_utf8_lossy(self.bytes(path)?).into_owned())
     }
@@ -178,7 +179,7 @@ impl Files {
         self.0.keys().map(String::as_str)
     }
 
-    /// Returns the digest of all of them.
+    /// Returns the digest of all files.
     pub(crate) fn digest(&self) -> Digest {
         let mut text = String::new();
         for (path, bytes) in &self.0 {

@@ -1,7 +1,8 @@
-//! Bundles derived from libraries: what a package exports and how its own help explains it, as a skill.
+//! Generates skills from libraries: what a package exports, with the explanations of its own help.
 //!
-//! [`Files`] are those of a package: a folder, a tarball, an installed library. [`derive()`] reads them, as R, Python, Rust or npm, into a [`Library`], and
-//! [`Library::bundle`] writes that as a skill. Nothing of a package is run. The same files give the same bytes.
+//! [`Files`] reads the files of a package: a folder, a tarball or an installed library. [`derive()`] parses them as an
+//! R, Python, Rust or npm package into a [`Library`], and [`Library::bundle`] writes that as a skill. No code of the
+//! package is run. The same files give the same bytes.
 
 mod bundle;
 mod clean;
@@ -16,23 +17,23 @@ mod syntax;
 
 pub use error::SkillifyError;
 pub use files::Files;
-pub use library::{Argument, Kind, Library, Topic};
+pub use library::{Argument, Library, PackageKind, Topic};
 
-/// Reads a package: as what it looks like.
+/// Parses a package; its files decide of which kind it is.
 pub fn derive(files: &Files) -> Result<Library, SkillifyError> {
-    // Parsers of code go deep; what they are given is bounded, and here is room for it.
+    // The parsers recurse deeply. The nesting of the input is limited, and this stack is large enough for the limit.
     let work = || read(files);
     std::thread::scope(|scope| {
-        let reading = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        let reading = reading.map_err(|error| SkillifyError::file("", error.to_string()))?;
-        reading.join().unwrap_or(Err(SkillifyError::Unknown))
+        let thread = std::thread::Builder::new().stack_size(STACK_SIZE).spawn_scoped(scope, work);
+        let thread = thread.map_err(|error| SkillifyError::file("", error.to_string()))?;
+        thread.join().unwrap_or(Err(SkillifyError::Unknown))
     })
 }
 
-/// The stack of whoever reads a package.
-const STACK: usize = 512 << 20;
+/// The stack size of the thread that parses a package.
+const STACK_SIZE: usize = 512 << 20;
 
-/// How many notes of what is not covered a bundle has.
+/// The maximum number of notes in a bundle about what it does not cover.
 const MAX_NOTES: usize = 20;
 
 fn read(files: &Files) -> Result<Library, SkillifyError> {
@@ -42,17 +43,18 @@ fn read(files: &Files) -> Result<Library, SkillifyError> {
         rust::library(files)
     } else if files.has("package.json") {
         npm::library(files)
-    } else if python::is_one(files) {
+    } else if python::is_package(files) {
         python::library(files)
     } else {
         Err(SkillifyError::Unknown)
     }?;
-    // They stand in frontmatter, and are shown.
+    // These are written to the frontmatter and to the terminal.
     library.name = bundle::plain(&library.name);
     library.version = bundle::plain(&library.version);
     if library.unread.len() > MAX_NOTES {
         let more = library.unread.split_off(MAX_NOTES).len();
-        library.unread.push(format!("There are {more} more notes of this kind."));
+        let notes = if more == 1 { "note" } else { "notes" };
+        library.unread.push(format!("Not shown: {more} more {notes} like this."));
     }
     if library.topics.is_empty() {
         let name = library.name;

@@ -1,23 +1,23 @@
-//! What is known of a package: who it is, and what it exports.
+//! A parsed package: its metadata and its exports.
 
 use skill::Digest;
 
 /// A kind of package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// R.
+pub enum PackageKind {
+    /// An R package.
     R,
-    /// Python.
+    /// A Python package.
     Python,
-    /// Rust.
+    /// A Rust crate.
     Rust,
-    /// npm.
+    /// An npm package.
     Npm,
 }
 
-impl Kind {
-    /// Returns the word for it in a bundle.
-    pub fn word(self) -> &'static str {
+impl PackageKind {
+    /// Returns the value of `kind` in the frontmatter of a bundle.
+    pub fn id(self) -> &'static str {
         match self {
             Self::R => "r",
             Self::Python => "python",
@@ -26,7 +26,7 @@ impl Kind {
         }
     }
 
-    /// Returns what people call it.
+    /// Returns the name for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::R => "R",
@@ -37,85 +37,86 @@ impl Kind {
     }
 }
 
-/// A package, as far as it tells of itself.
+/// A parsed package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// Its kind.
-    pub kind: Kind,
-    /// Its name.
+    /// The kind.
+    pub kind: PackageKind,
+    /// The name.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// What it is, on one line.
+    /// A summary, on one line.
     pub title: String,
-    /// More of that.
+    /// A longer description.
     pub description: String,
-    /// Its licence, as it says.
+    /// The license, as declared by the package.
     pub license: Option<String>,
-    /// What it is imported as: the packages and modules that others write in an import. Empty where that is its name.
+    /// The packages and modules that users import. Empty if the name of the package is the one to import.
     pub modules: Vec<String>,
-    /// What it exports, sorted by name.
+    /// The exports, sorted by name.
     pub topics: Vec<Topic>,
-    /// What it exports and the bundle does not cover, as sentences for a reader.
+    /// Exports that the bundle does not cover, as sentences for its reader.
     pub unread: Vec<String>,
-    /// Titles of longer texts that it brings.
+    /// The titles of its vignettes.
     pub vignettes: Vec<String>,
-    /// The digest of its files.
+    /// The digest of the files.
     pub source: Digest,
 }
 
 impl Library {
-    /// Returns how many things it exports: a page may tell of several.
+    /// Returns the number of exports; a page may document several.
     pub fn exports(&self) -> usize {
-        self.topics.iter().map(|topic| 1 + topic.also.len()).sum()
+        self.topics.iter().map(|topic| 1 + topic.aliases.len()).sum()
     }
 }
 
-/// Something that a package exports.
+/// An export of a package, with the content of its page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topic {
-    /// Its name.
+    /// The name that users refer to it by.
     pub name: String,
-    /// What else is told of on its page.
-    pub also: Vec<String>,
-    /// What it is, on one line.
+    /// Other exports documented on the same page.
+    pub aliases: Vec<String>,
+    /// A summary, on one line.
     pub title: String,
-    /// How it is called.
+    /// The signature, or how to import and call it.
     pub usage: String,
-    /// What it does.
+    /// A longer description.
     pub description: String,
-    /// What it takes.
+    /// The documented arguments.
     pub arguments: Vec<Argument>,
-    /// What it gives.
+    /// The documented result.
     pub value: String,
 }
 
-/// An argument of something.
+/// An argument of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is.
+    /// The description.
     pub text: String,
 }
 
-/// The most exports that get a page.
+/// The maximum number of exports with a page.
 pub(crate) const MAX_TOPICS: usize = 600;
 
-/// Keeps the exports that a reader needs first, sorted by name, and returns a note for a reader where that leaves some out.
+/// Keeps the most important exports, sorted by name. If some are dropped, also returns a note for the reader.
 ///
-/// `rank` is 0 for what comes first. Within a rank, what is exported comes before what it contains.
+/// `rank` returns 0 for the most important ones. Within a rank, exports are kept in the order of their names, so that
+/// an item comes before its members.
 pub(crate) fn bounded(
     mut topics: Vec<Topic>,
     rank: impl Fn(&Topic) -> usize,
 ) -> (Vec<Topic>, Option<String>) {
     let all = topics.len();
     topics.sort_by_cached_key(|topic| (rank(topic), topic.name.clone()));
-    let left_out: Vec<Topic> = topics.split_off(all.min(MAX_TOPICS));
+    let dropped: Vec<Topic> = topics.split_off(all.min(MAX_TOPICS));
     topics.sort_by(|one, other| one.name.cmp(&other.name));
-    let note = left_out.first().map(|first| {
+    let note = dropped.first().map(|first| {
         format!(
-            "{all} exports were found and {MAX_TOPICS} have a page. The first without one is `{}`.",
+            "Only {MAX_TOPICS} of {all} exports have a page. The first one without a page is `{}`.",
             first.name
         )
     });

@@ -1,4 +1,4 @@
-//! npm packages: what their types, or else their code, export.
+//! npm packages: the exports of their type declarations, or of their code if there are none.
 
 mod common;
 mod declared;
@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::library::{bounded, first_sentence};
-use crate::{Files, Kind, Library, SkillifyError, Topic};
+use crate::{Files, Library, PackageKind, SkillifyError, Topic};
 
 use entries::Entry;
-use resolve::{Found, Modules};
+use resolve::{Export, Modules};
 
-/// How many names of a namespace are listed.
+/// The maximum number of listed members of a namespace.
 const MAX_NAMES: usize = 400;
 
 /// Reads an npm package.
@@ -26,12 +26,12 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
         .map_err(|error| SkillifyError::file("package.json", error.to_string()))?;
     let get = |key: &str| manifest.get(key).and_then(Value::as_str).map(str::to_owned);
     let name =
-        get("name").ok_or_else(|| SkillifyError::file("package.json", "it names no package"))?;
+        get("name").ok_or_else(|| SkillifyError::file("package.json", "missing package name"))?;
     let (entries, mut unread) = entries::entries(files, &manifest);
     let modules = Modules::new(files);
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let topics: Vec<Topic> =
-        entries.iter().flat_map(|entry| exported(&modules, &name, entry, &mut told)).collect();
+        entries.iter().flat_map(|entry| exported(&modules, &name, entry, &mut seen)).collect();
     unread.extend(modules.unread());
     let (topics, note) = bounded(topics, rank);
     unread.extend(note);
@@ -42,7 +42,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     };
     let description = readme.split("\n\n").find(is_prose).unwrap_or_default().trim().to_owned();
     Ok(Library {
-        kind: Kind::Npm,
+        kind: PackageKind::Npm,
         title: get("description").unwrap_or_else(|| first_sentence(&description)),
         version: get("version").unwrap_or_else(|| "0.0.0".to_owned()),
         license: get("license"),
@@ -56,12 +56,12 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     })
 }
 
-/// Returns what others import by an entry. What they can import by an earlier one under the same name is left out.
+/// Returns the exports of an entry, without those that an earlier entry exports under the same name.
 fn exported(
     modules: &Modules<'_>,
     package: &str,
     entry: &Entry,
-    told: &mut BTreeSet<(String, String, String)>,
+    seen: &mut BTreeSet<(String, String, String)>,
 ) -> Vec<Topic> {
     let from = format!("{package}{}", entry.subpath);
     let mut topics = Vec::new();
@@ -69,15 +69,15 @@ fn exported(
         let shown = if entry.subpath.is_empty() { name.clone() } else { format!("{from}: {name}") };
         let found = modules.export(&entry.file, &name);
         let key = match &found {
-            Found::Declared(file, one) => Some((file.clone(), one.usage("x"), name.clone())),
-            Found::Namespace(file) => Some((file.clone(), "*".to_owned(), name.clone())),
-            Found::Outside(_) | Found::Unknown => None,
+            Export::Declared(file, one) => Some((file.clone(), one.usage("x"), name.clone())),
+            Export::Namespace(file) => Some((file.clone(), "*".to_owned(), name.clone())),
+            Export::Outside(_) | Export::Unknown => None,
         };
-        if key.is_some_and(|key| !told.insert(key)) {
+        if key.is_some_and(|key| !seen.insert(key)) {
             continue;
         }
         let own = match &found {
-            Found::Declared(_, one) if !one.name.is_empty() => one.name.clone(),
+            Export::Declared(_, one) if !one.name.is_empty() => one.name.clone(),
             _ => camel(package),
         };
         let called = if name == "default" { own } else { name.clone() };
@@ -97,8 +97,8 @@ fn exported(
     topics
 }
 
-/// Returns the pages of an export: its own, and those of its members.
-fn pages(modules: &Modules<'_>, found: &Found, shown: &str, called: &str) -> Vec<Topic> {
+/// Returns the page of an export and those of its members.
+fn pages(modules: &Modules<'_>, found: &Export, shown: &str, called: &str) -> Vec<Topic> {
     let named = |title: String, usage: String, description: String| Topic {
         name: shown.to_owned(),
         title,
@@ -107,7 +107,7 @@ fn pages(modules: &Modules<'_>, found: &Found, shown: &str, called: &str) -> Vec
         ..Topic::default()
     };
     match found {
-        Found::Declared(_, one) => {
+        Export::Declared(_, one) => {
             let mut page = one.topic(shown, called);
             if page.title.is_empty() {
                 page.title = format!("exported as `{called}`");
@@ -118,27 +118,27 @@ fn pages(modules: &Modules<'_>, found: &Found, shown: &str, called: &str) -> Vec
                 .map(|member| Topic { name: format!("{shown}.{}", member.name), ..member.clone() });
             std::iter::once(page).chain(members).collect()
         }
-        Found::Namespace(file) => {
+        Export::Namespace(file) => {
             let names: Vec<String> = modules.exports(file).into_keys().collect();
             let listed: Vec<String> =
                 names.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
             let more = if names.len() > MAX_NAMES { ", and more" } else { "" };
             let title = format!("an object with {} members", names.len());
-            let description = format!("Its members: {}{more}.", listed.join(", "));
+            let description = format!("Members: {}{more}.", listed.join(", "));
             vec![named(title, format!("const {called}"), description)]
         }
-        Found::Outside(package) => {
+        Export::Outside(package) => {
             let title = format!("re-exported from the package `{package}`, which was not read");
             vec![named(title, String::new(), String::new())]
         }
-        Found::Unknown => {
-            let title = "exported; how it is called cannot be read from the code".to_owned();
+        Export::Unknown => {
+            let title = "exported; its signature cannot be determined from the code".to_owned();
             vec![named(title, String::new(), String::new())]
         }
     }
 }
 
-/// Returns 0 for exports of the package itself; then come their members, and the same of other entries.
+/// Returns 0 for exports of the package itself, 1 for their members, and 2 and 3 for those of other entries.
 fn rank(topic: &Topic) -> usize {
     let (is_other, name) = match topic.name.split_once(": ") {
         Some((_, name)) => (2, name),
@@ -147,7 +147,7 @@ fn rank(topic: &Topic) -> usize {
     is_other + usize::from(name.contains('.'))
 }
 
-/// Returns a name for what a package is as a whole: `p-limit` is imported as `pLimit`.
+/// Returns the name to import the default export of a package as: `pLimit` for `p-limit`.
 fn camel(package: &str) -> String {
     let own = package.rsplit('/').next().unwrap_or(package);
     let mut parts = own.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());

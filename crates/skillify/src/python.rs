@@ -1,29 +1,29 @@
-//! Packages of Python: functions and classes with their signatures and docstrings.
+//! Python packages: functions and classes with their signatures and docstrings.
 
 mod constructor;
 mod definition;
 mod docs;
 mod module;
 mod names;
-mod tops;
+mod top_level;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::library::{bounded, first_sentence};
-use crate::{Files, Kind, Library, SkillifyError, Topic};
+use crate::{Files, Library, PackageKind, SkillifyError, Topic};
 
-use module::{Meaning, Module};
+use module::{Binding, Module};
 use names::Modules;
-use tops::Tops;
+use top_level::TopLevel;
 
 const METADATA: [&str; 2] = ["PKG-INFO", "METADATA"];
 
-/// Returns true for a package of Python.
-pub(crate) fn is_one(files: &Files) -> bool {
+/// Returns true for a Python package.
+pub(crate) fn is_package(files: &Files) -> bool {
     files.has("pyproject.toml") || files.has("setup.cfg") || metadata(files).is_some()
 }
 
-/// Returns what an installer or a builder wrote of it.
+/// Returns the metadata that an installer or a build tool wrote.
 fn metadata(files: &Files) -> Option<String> {
     let is_one = |path: &&str| {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -38,28 +38,28 @@ fn field(text: &str, name: &str) -> Option<String> {
     Some(line.trim().to_owned()).filter(|value| !value.is_empty() && value != "UNKNOWN")
 }
 
-/// Reads a package of Python.
+/// Reads a Python package.
 pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
-    let written = metadata(files).unwrap_or_default();
+    let metadata = metadata(files).unwrap_or_default();
     let project = project(files)?;
     let get = |name: &str, key: &str| {
-        field(&written, name).or_else(|| Some(project.get(key)?.as_str()?.to_owned()))
+        field(&metadata, name).or_else(|| Some(project.get(key)?.as_str()?.to_owned()))
     };
     let name = get("Name", "name")
-        .ok_or_else(|| SkillifyError::file("pyproject.toml", "it names no package"))?;
-    let tops = Tops::find(files, &name);
-    let modules = modules(files, &tops);
+        .ok_or_else(|| SkillifyError::file("pyproject.toml", "missing package name"))?;
+    let top_level = TopLevel::find(files, &name);
+    let modules = modules(files, &top_level);
     let topics = exported(&modules);
     let (topics, note) = bounded(topics, |topic| topic.name.matches('.').count());
     let mut unread = unread(files);
     unread.extend(modules.unread_lists());
     unread.extend(note);
-    let body = written.split_once("\n\n").map(|(_, body)| paragraph(body)).unwrap_or_default();
+    let body = metadata.split_once("\n\n").map(|(_, body)| paragraph(body)).unwrap_or_default();
     let title = get("Summary", "description").unwrap_or_else(|| first_sentence(&body));
     Ok(Library {
-        kind: Kind::Python,
+        kind: PackageKind::Python,
         version: get("Version", "version").unwrap_or_else(|| "0".to_owned()),
-        license: field(&written, "License-Expression").or_else(|| field(&written, "License")),
+        license: field(&metadata, "License-Expression").or_else(|| field(&metadata, "License")),
         title,
         description: body,
         modules: imported(&topics, &name),
@@ -90,30 +90,31 @@ fn paragraph(text: &str) -> String {
     text.split("\n\n").find(is_prose).unwrap_or_default().trim().to_owned()
 }
 
-/// Returns the packages and modules that others write in an import, the one with the package's name first.
+/// Returns the packages and modules that users import, the one with the package's name first.
 fn imported(topics: &[Topic], name: &str) -> Vec<String> {
     let usual = name.to_lowercase().replace(['-', '.'], "_");
-    let tops: BTreeSet<&str> =
+    let top_level: BTreeSet<&str> =
         topics.iter().filter_map(|topic| topic.name.split('.').next()).collect();
-    let mut tops: Vec<String> = tops.into_iter().map(str::to_owned).collect();
-    tops.sort_by_key(|top| top.to_lowercase() != usual);
-    tops
+    let mut top_level: Vec<String> = top_level.into_iter().map(str::to_owned).collect();
+    top_level.sort_by_key(|top| top.to_lowercase() != usual);
+    top_level
 }
 
-/// Returns what an installer installed and what was not there to be read.
+/// Returns a note on the installed modules that were not among the files.
 fn unread(files: &Files) -> Vec<String> {
-    let missing = tops::missing(files);
+    let missing = top_level::missing(files);
     let names: Vec<String> = missing.iter().map(|top| format!("`{top}`")).collect();
-    let note = format!("The package installs {}, which was not read.", names.join(" and "));
+    let was = if names.len() == 1 { "was" } else { "were" };
+    let note = format!("The package installs {}, which {was} not read.", names.join(" and "));
     if names.is_empty() { Vec::new() } else { vec![note] }
 }
 
-/// Reads all modules that an installer would install.
-fn modules(files: &Files, tops: &Tops) -> Modules {
+/// Parses all modules that an installer would install.
+fn modules(files: &Files, top_level: &TopLevel) -> Modules {
     let mut found = Modules { all: BTreeMap::new(), packages: BTreeSet::new() };
     let is_one = |path: &&str| {
         let inner = path.strip_prefix("src/").unwrap_or(path);
-        tops::is_module(inner) && tops.has(inner)
+        top_level::is_module(inner) && top_level.has(inner)
     };
     for path in files.paths().filter(is_one) {
         let name = module_name(path);
@@ -132,22 +133,23 @@ fn modules(files: &Files, tops: &Tops) -> Modules {
     found
 }
 
-/// Returns what a package exports, by the names that others import.
+/// Returns the exports of a package, under the names that users import.
 fn exported(modules: &Modules) -> Vec<Topic> {
     let mut topics = Vec::new();
     for (name, origin) in modules.public() {
         let (module, inner) = &origin;
-        let meaning = modules.all.get(module).and_then(|module| module.names.get(inner));
-        match meaning {
-            Some(Meaning::Function(function)) => topics.push(function.topic(&name)),
-            Some(Meaning::Class(class)) => {
+        let binding = modules.all.get(module).and_then(|module| module.names.get(inner));
+        match binding {
+            Some(Binding::Function(function)) => topics.push(function.topic(&name)),
+            Some(Binding::Class(class)) => {
                 let mut topic = class.head.topic(&name);
-                if let Some(made) = constructor::made(modules, &origin) {
+                if let Some(constructor) = constructor::find(modules, &origin) {
                     let called = name.rsplit('.').next().unwrap_or(&name);
-                    topic.usage = format!("{}\n{called}({})", topic.usage, made.taken.join(", "));
-                    // A class may say what it takes itself, or leave that to the function that makes it.
+                    let parameters = constructor.parameters.join(", ");
+                    topic.usage = format!("{}\n{called}({parameters})", topic.usage);
+                    // The arguments may be documented at the class or at its constructor.
                     if topic.arguments.is_empty() {
-                        topic.arguments = made.arguments;
+                        topic.arguments = constructor.arguments;
                     }
                 }
                 topics.push(topic);

@@ -1,4 +1,4 @@
-//! Packages of R: a source tree, its tarball, or a library as it is installed.
+//! R packages: a source tree, its tarball, or an installed library.
 
 mod dcf;
 mod lazy;
@@ -8,17 +8,17 @@ mod rd_text;
 mod serialize;
 
 use crate::library::first_sentence;
-use crate::{Files, Kind, Library, SkillifyError, Topic};
+use crate::{Files, Library, PackageKind, SkillifyError, Topic};
 
 use dcf::Dcf;
 use rd::Rd;
 
-/// Reads a package of R.
+/// Reads an R package.
 pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     let description = Dcf::parse(&files.text("DESCRIPTION").unwrap_or_default());
     let name = description.get("Package").unwrap_or_default();
     if name.is_empty() {
-        return Err(SkillifyError::file("DESCRIPTION", "it names no package"));
+        return Err(SkillifyError::file("DESCRIPTION", "missing package name"));
     }
     let exports = namespace::exports(&files.text("NAMESPACE").unwrap_or_default());
     let mut topics = documented(files, &name)?;
@@ -29,7 +29,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
             && !topic.is_internal
     });
     let named = |(page, aliases): (Page, Vec<String>)| {
-        // A page is called by what of it is exported, not by what its author called the page.
+        // The page is named after its first exported alias, not after the name that its author gave it.
         let mut names: Vec<String> = aliases
             .into_iter()
             .filter(|name| exports.covers(name) || exports.is_unknown())
@@ -39,13 +39,13 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
             return page.topic;
         }
         let name = names.remove(0);
-        Topic { name, also: names, ..page.topic }
+        Topic { name, aliases: names, ..page.topic }
     };
     let mut all: Vec<Topic> = topics.into_iter().map(named).collect();
-    // What is exported and not documented is named at least.
+    // Exports without documentation are at least listed.
     for name in exports.names() {
-        let is_told = all.iter().any(|topic| topic.name == *name || topic.also.contains(name));
-        if !is_told {
+        let is_listed = all.iter().any(|topic| topic.name == *name || topic.aliases.contains(name));
+        if !is_listed {
             let title = index_title(files, name).unwrap_or_else(|| "not documented".to_owned());
             all.push(Topic { name: name.clone(), title, ..Topic::default() });
         }
@@ -54,7 +54,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     all.dedup_by(|one, other| one.name == other.name);
     let text = description.get("Description").unwrap_or_default();
     Ok(Library {
-        kind: Kind::R,
+        kind: PackageKind::R,
         title: description.get("Title").unwrap_or_else(|| first_sentence(&text)),
         version: description.get("Version").unwrap_or_default(),
         license: description.get("License"),
@@ -68,13 +68,13 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     })
 }
 
-/// A page of help.
+/// A help page.
 struct Page {
     topic: Topic,
     is_internal: bool,
 }
 
-/// Returns every page of help with its aliases: from `man/`, or from what was made of it when the package was installed.
+/// Returns every help page with its aliases: from `man/`, or from the compiled help of an installed package.
 fn documented(files: &Files, name: &str) -> Result<Vec<(Page, Vec<String>)>, SkillifyError> {
     let mut pages = Vec::new();
     let is_page =
@@ -102,7 +102,7 @@ fn page(tree: &[Rd]) -> (Page, Vec<String>) {
     let keywords: Vec<String> = rd::sections(tree, "\\keyword").map(rd::text).collect();
     let topic = Topic {
         name: text("\\name").trim().to_owned(),
-        also: Vec::new(),
+        aliases: Vec::new(),
         title: text("\\title").trim().to_owned(),
         usage: rd::section(tree, "\\usage").map(rd::code).unwrap_or_default(),
         description: [text("\\description"), text("\\details")].join("\n\n").trim().to_owned(),
@@ -113,14 +113,14 @@ fn page(tree: &[Rd]) -> (Page, Vec<String>) {
     (Page { topic, is_internal }, aliases)
 }
 
-/// Returns the title of a topic in INDEX, which stands beside an installed library.
+/// Returns the title of a topic in the INDEX of an installed library.
 fn index_title(files: &Files, name: &str) -> Option<String> {
     let index = files.text("INDEX")?;
     let line = index.lines().find(|line| line.split_whitespace().next() == Some(name))?;
     Some(line[name.len()..].trim().to_owned()).filter(|title| !title.is_empty())
 }
 
-/// Returns the titles of vignettes, as their own lines say.
+/// Returns the titles of vignettes, from their index entry or their `title:` line.
 fn vignettes(files: &Files) -> Vec<String> {
     let is_one = |path: &&str| {
         (path.starts_with("vignettes/")

@@ -1,9 +1,6 @@
-//! Completion in shells: a script that asks the program itself, which knows its commands, its flags, and the names that can be typed.
+//! Shell completion. The completion scripts call the program itself to get candidates.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the edge: the environment of a shell that completes"
-)]
+#![expect(clippy::disallowed_methods, reason = "the edge: the environment of a completing shell")]
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,7 +12,7 @@ use clap_complete::env::Shells;
 
 use crate::Program;
 
-/// The shells that a script can be made for.
+/// The shells with a completion script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[expect(missing_docs, reason = "clap would show them as help")]
 pub enum CompletionShell {
@@ -38,19 +35,19 @@ impl CompletionShell {
     }
 }
 
-/// Returns the completion script of a program.
+/// Returns the completion script of a program for a shell.
 pub fn completions<P: Program>(shell: CompletionShell) -> String {
     let (name, variable) = (P::NAME, P::COMPLETION_VARIABLE);
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(shell.name()) {
-        // Written to memory, which cannot fail.
+        // Writing to memory cannot fail.
         let _ = completer.write_registration(variable, name, name, name, &mut script);
     }
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Completes, where a shell asks for it; nothing otherwise.
-pub(crate) fn complete_if_asked(
+/// Prints completions and returns the exit code, if a shell requested them.
+pub(crate) fn complete_if_requested(
     program: &'static str,
     variable: &'static str,
     command: impl Fn() -> Command,
@@ -58,15 +55,15 @@ pub(crate) fn complete_if_asked(
     std::env::var_os(variable)?;
     let args: Vec<OsString> = std::env::args_os().collect();
     let cwd = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(command).var(variable).bin(program);
-    match asked.try_complete(args, cwd.as_deref()) {
+    let environment = CompleteEnv::with_factory(command).var(variable).bin(program);
+    match environment.try_complete(args, cwd.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
         Err(_) => Some(ExitCode::FAILURE),
     }
 }
 
-/// Returns what completes an argument by names that `names` knows when it is asked.
+/// Returns a completer for an argument. `names` is called when the shell requests candidates.
 pub fn names(names: impl Fn() -> Vec<String> + Send + Sync + 'static) -> ArgValueCandidates {
     ArgValueCandidates::new(move || {
         names().into_iter().map(CompletionCandidate::new).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
-//! Numbers with their nouns.
+//! Counts with singular and plural nouns.
 
 /// Returns `1 skill`, `2 skills`.
-pub fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+pub fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -1,15 +1,16 @@
-//! Flags that can be given by variables of the environment as well.
+//! Flags that can also be set by environment variables.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the environment")]
 
 use clap::builder::FalseyValueParser;
 use clap::{Arg, Command};
 
-/// What a variable holds that turns a flag off.
-const OFF: [&str; 6] = ["", "0", "n", "no", "f", "false"];
+/// The values of a variable that leave a flag unset.
+const FALSE_VALUES: [&str; 6] = ["", "0", "n", "no", "f", "false"];
 
-/// Gives each long flag that `table` names its variable, in `command` and every command below. A variable that is empty counts as one that is not
-/// set, whatever flag it is of; so does one that turns a flag without a value off.
+/// Attaches its environment variable to each long flag in `table`, in `command` and all its subcommands.
+///
+/// An empty variable counts as not set. So does a variable with a false value, if the flag takes no value.
 pub(crate) fn with_environment(command: Command, table: &[(&str, &'static str)]) -> Command {
     command
         .mut_args(|arg| with_variable(arg, table))
@@ -18,8 +19,8 @@ pub(crate) fn with_environment(command: Command, table: &[(&str, &'static str)])
 
 fn with_variable(arg: Arg, table: &[(&str, &'static str)]) -> Arg {
     let takes_values = arg.get_action().takes_values();
-    let named = table.iter().find(|(flag, _)| arg.get_long() == Some(flag));
-    let arg = match named.filter(|_| arg.get_env().is_none()) {
+    let entry = table.iter().find(|(flag, _)| arg.get_long() == Some(flag));
+    let arg = match entry.filter(|_| arg.get_env().is_none()) {
         Some((_, variable)) => {
             let arg = arg.env(*variable).hide_env_values(true);
             if takes_values { arg } else { arg.value_parser(FalseyValueParser::new()) }
@@ -27,12 +28,12 @@ fn with_variable(arg: Arg, table: &[(&str, &'static str)]) -> Arg {
         None => arg,
     };
     let value = arg.get_env().and_then(std::env::var_os);
-    let is_off = value.is_some_and(|value| match value.to_str() {
+    let is_unset = value.is_some_and(|value| match value.to_str() {
         Some("") => true,
-        Some(text) => !takes_values && OFF.contains(&text.to_lowercase().as_str()),
+        Some(text) => !takes_values && FALSE_VALUES.contains(&text.to_lowercase().as_str()),
         None => false,
     });
-    if is_off { arg.env(None) } else { arg }
+    if is_unset { arg.env(None) } else { arg }
 }
 
 #[cfg(test)]
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_below_have_variables_and_others_have_none() {
+    fn only_listed_flags_of_subcommands_get_variables() {
         let flag = |name: &'static str| Arg::new(name).long(name);
         let deep = Command::new("deep").arg(flag("limit")).arg(flag("yes"));
         let inner =

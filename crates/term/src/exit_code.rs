@@ -1,11 +1,11 @@
-//! Exit codes as the help and the reference list them. Each program has one enum of its own, which gives the numbers.
+//! Exit codes in help texts and in docs/reference.md. Each program defines its codes in an enum of its own.
 
-/// The exit code of a wrong call, in every program: clap ends with it as well.
+/// The exit code for usage errors in every program; the same as clap's.
 pub const USAGE: u8 = 2;
-/// What a shell reports for a program whose reader went away.
+/// The exit code when the reader of the output closed the pipe: 128 + SIGPIPE, as shells report it.
 pub const BROKEN_PIPE: u8 = 141;
 
-/// An exit code, as it is listed.
+/// An exit code with its meaning, as listed in a help text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExitCodeHelp {
     label: Label,
@@ -15,17 +15,17 @@ pub struct ExitCodeHelp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Label {
     Number(u8),
-    /// Several numbers, or those of another program.
+    /// Several numbers, or the exit codes of another program.
     Text(&'static str),
 }
 
 impl ExitCodeHelp {
-    /// Returns what one number means.
+    /// Returns the entry of one number.
     pub const fn number(number: u8, meaning: &'static str) -> Self {
         Self { label: Label::Number(number), meaning }
     }
 
-    /// Returns what several numbers mean.
+    /// Returns the entry of several numbers.
     pub const fn several(label: &'static str, meaning: &'static str) -> Self {
         Self { label: Label::Text(label), meaning }
     }
@@ -38,12 +38,12 @@ impl ExitCodeHelp {
     }
 }
 
-/// A longer label has a line of its own.
+/// A longer label gets a line of its own.
 const MAX_LABEL: usize = 5;
-/// Pages are read on terminals: no line is longer.
+/// The line width of help texts.
 const WIDTH: usize = 100;
 
-/// Returns the section of a help that lists exit codes.
+/// Returns the exit code section of a help text.
 pub fn exit_code_section(codes: &[ExitCodeHelp]) -> String {
     let labels = codes.iter().map(|code| code.label().len()).filter(|length| *length <= MAX_LABEL);
     let width = labels.max().unwrap_or(1);
@@ -56,11 +56,11 @@ pub fn exit_code_section(codes: &[ExitCodeHelp]) -> String {
         } else {
             format!("\n  {label}\n{}", " ".repeat(width + 2))
         };
-        // The first word of a meaning stands two blanks after the label, the others one after each other.
+        // Two spaces separate the label from the meaning, one space separates words.
         let mut column = width + 2;
-        for (at, word) in code.meaning.split(' ').enumerate() {
-            let gap = if at == 0 { "  " } else { " " };
-            if at > 0 && column + gap.len() + word.chars().count() > WIDTH {
+        for (index, word) in code.meaning.split(' ').enumerate() {
+            let gap = if index == 0 { "  " } else { " " };
+            if index > 0 && column + gap.len() + word.chars().count() > WIDTH {
                 line += &format!("\n{indent}");
                 column = indent.len();
             } else {
@@ -75,7 +75,7 @@ pub fn exit_code_section(codes: &[ExitCodeHelp]) -> String {
     text
 }
 
-/// Returns a table of exit codes in Markdown.
+/// Returns the exit codes as a Markdown table.
 pub fn exit_code_table(codes: &[ExitCodeHelp]) -> String {
     let rows = codes.iter().map(|code| format!("| {} | {} |\n", code.label(), code.meaning));
     format!("| code | meaning |\n|---|---|\n{}", rows.collect::<String>())
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn meanings_stand_below_each_other_and_lines_are_short() {
+    fn meanings_are_aligned_and_wrapped() {
         let codes = [
             ExitCodeHelp::number(0, "done"),
             ExitCodeHelp::number(

@@ -1,14 +1,14 @@
-//! The failures that a command finds by itself. Those of libraries stay what they are; a program says what kind each is.
+//! Errors that commands create themselves. Each program maps the errors of libraries to reports.
 
 use std::error::Error;
 use std::fmt;
 
 use skill::Diagnostic;
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The call or the configuration is wrong.
+    /// A usage or configuration error.
     Usage,
     /// A file is malformed.
     Malformed,
@@ -16,12 +16,12 @@ pub enum FailureKind {
     Files,
     /// A stream cannot be read or written.
     Io,
-    /// Another process holds the lock.
+    /// Another process holds the process lock.
     Locked,
 }
 
 impl FailureKind {
-    /// Returns its name in JSON, which stays.
+    /// Returns the stable name used in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Self::Usage => "usage",
@@ -33,29 +33,29 @@ impl FailureKind {
     }
 }
 
-/// Why a command ends before its work is done.
+/// An error that ends a command.
 #[derive(Debug)]
 pub struct Failure {
-    /// What kind it is.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What failed and why; empty where the diagnostics say it.
+    /// What failed and why. For a malformed file: the message of its first diagnostic.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it, as an imperative.
     pub hint: Option<String>,
-    /// The problems of the file that is malformed.
+    /// The problems of the malformed file.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text of that file.
+    /// The text of the malformed file.
     pub text: Option<String>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
-    /// Returns the failure of a call that is wrong.
+    /// Returns a usage or configuration error.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, message)
     }
 
-    /// Returns the failure of a file that cannot be read or written. The message says what was tried, the error why it failed.
+    /// Returns an error about a file that cannot be read or written. The message says what failed, `source` says why.
     pub fn files(
         message: impl Into<String>,
         source: impl Into<Box<dyn Error + Send + Sync>>,
@@ -63,13 +63,13 @@ impl Failure {
         Self { source: Some(source.into()), ..Self::new(FailureKind::Files, message) }
     }
 
-    /// Returns the failure of a file that is malformed.
+    /// Returns an error about a malformed file.
     pub fn malformed(text: String, diagnostics: Vec<Diagnostic>) -> Self {
         let message = diagnostics.first().map_or_else(String::new, |first| first.message.clone());
         Self { diagnostics, text: Some(text), ..Self::new(FailureKind::Malformed, message) }
     }
 
-    /// Returns the same with advice.
+    /// Returns the failure with a hint.
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }

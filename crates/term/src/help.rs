@@ -1,17 +1,17 @@
-//! What the help of a command says after its arguments.
+//! The help text of a command after its arguments: description, files, exit codes and examples.
 
 use clap::builder::StyledStr;
 
 use crate::{ExitCodeHelp, exit_code_section};
 
-/// The end of a command's help.
+/// The help text of a command after its arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct HelpText {
-    /// What the command does, reads and writes.
+    /// What the command does, and the files it reads and writes.
     pub text: &'static str,
-    /// Every exit code that it ends with; none for a group of commands, which list their own.
+    /// The exit codes of the command; empty for a group whose subcommands list their own.
     pub exit_codes: &'static [ExitCodeHelp],
-    /// Calls that can be pasted.
+    /// Example invocations.
     pub examples: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! JSON: a diagnostic, and text that is safe on a terminal as well.
+//! JSON output: diagnostics, errors, and a writer whose output is safe to show on a terminal.
 
 use std::io::{self, Write};
 
@@ -8,32 +8,32 @@ use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use skill::{Diagnostic, is_unsafe_to_show};
 
-/// One problem of a file.
+/// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiagnosticJson {
-    /// The rule that found it, a stable name.
+    /// Stable name of the rule that found the problem.
     pub code: String,
-    /// How bad it is.
+    /// Severity of the problem.
     #[schemars(extend("enum" = ["error", "warning", "note"]))]
     pub severity: String,
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// Line, from 1. Absent when the problem is the file itself.
+    /// Line number, starting at 1. Absent if the problem concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Column in characters, from 1.
+    /// Column in characters, starting at 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// Line of the end.
+    /// Line of the end of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<usize>,
-    /// Column just after the end.
+    /// Column just after the end of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<usize>,
     /// What was found and what was expected.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -55,48 +55,55 @@ impl From<&Diagnostic> for DiagnosticJson {
     }
 }
 
-/// What a command with `--json` writes when it fails.
+/// Output of a command with `--json` when it fails.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What went wrong.
+    /// The error.
     pub error: ErrorJson,
 }
 
-/// What went wrong.
+/// An error.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorJson {
-    /// The kind of failure, a stable name.
+    /// Stable name of the kind of error.
     pub code: String,
     /// What was found and what was expected.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Every problem of the file, where a file is the reason.
+    /// All problems of the file, if the error is about a malformed file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<DiagnosticJson>,
 }
 
-/// Writes indented JSON in which every character that could steer a terminal is an escape. Nothing is
-/// lost: JSON reads `\u202e` as the character itself.
+/// Writes indented JSON with every character escaped that could control a terminal. JSON parsers turn an escape such as
+/// `\u202e` back into the character, so nothing is lost.
 pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(out, Safe(PrettyFormatter::new())))?;
+    value.serialize(&mut Serializer::with_formatter(
+        out,
+        EscapingFormatter(PrettyFormatter::new()),
+    ))?;
     Ok(())
 }
 
-/// As [`write_json`], on one line.
+/// Same as [`write_json`], on one line.
 pub(crate) fn write_json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut *out, Safe(CompactFormatter)))?;
+    value.serialize(&mut Serializer::with_formatter(
+        &mut *out,
+        EscapingFormatter(CompactFormatter),
+    ))?;
     out.write_all(b"\n")
 }
 
-struct Safe<F>(F);
+/// A formatter that escapes characters that could control a terminal.
+struct EscapingFormatter<F>(F);
 
-impl<F: Formatter> Formatter for Safe<F> {
+impl<F: Formatter> Formatter for EscapingFormatter<F> {
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.0.begin_array(out)
     }

@@ -1,8 +1,8 @@
-//! The frame of both command lines, and what they show people.
+//! The command-line framework of both programs, and their terminal output.
 //!
-//! The frame ([`main`]) reads arguments, runs the command, and turns what comes of it into an exit code; a [`Program`] adds its commands and the meaning of
-//! its errors. Text of a skill is untrusted: everything that is shown goes through [`safe_line`] or [`safe_text`], so that it can neither steer the terminal nor
-//! pretend to be something else.
+//! [`main`] parses the arguments, runs the command and returns its exit code. A [`Program`] provides the commands and maps
+//! errors to reports. Text from a skill is untrusted: everything that is shown goes through [`safe_line`] or [`safe_text`],
+//! so that it can neither control the terminal nor imitate other output.
 
 mod completions;
 mod count;

@@ -1,4 +1,4 @@
-//! The frame of a program: from its arguments to a command, and from what comes of it to an exit code.
+//! The entry point of a program: parses arguments, runs the command and returns an exit code.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the arguments of the process")]
 
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use crate::completions::complete_if_asked;
+use crate::completions::complete_if_requested;
 use crate::environment::with_environment;
 use crate::report::is_broken_pipe;
-use crate::usage::{print_usage, usage_report, version_if_asked};
+use crate::usage::{print_usage, usage_report, version_if_requested};
 use crate::{BROKEN_PIPE, ColorChoice, ErrorFormat, ErrorReport, Ui, safe_line};
 
-/// The flags that every command of every program has.
+/// The flags of every command of both programs.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct GlobalArgs {
     /// When to use color; `auto` means on a terminal, unless NO_COLOR is set
@@ -26,61 +26,61 @@ pub struct GlobalArgs {
         help_heading = "Global options"
     )]
     pub color: ColorChoice,
-    /// Write only data, warnings and errors
+    /// Print only results, warnings and errors; no progress, notes or summaries
     #[arg(long, short, global = true, help_heading = "Global options")]
     pub quiet: bool,
 }
 
-/// A program: what the frame has to know of it.
+/// A command-line program.
 pub trait Program: CommandFactory + FromArgMatches {
-    /// Its name, as it is typed.
+    /// The name of its executable.
     const NAME: &'static str;
     /// Its version.
     const VERSION: &'static str;
-    /// The variable by which a shell asks it to complete.
+    /// The environment variable that a shell sets to request completions.
     const COMPLETION_VARIABLE: &'static str;
-    /// Flags that say how something is done, each with the variable that says it for every call.
+    /// Flags that can also be set by an environment variable, each with its variable.
     const ENVIRONMENT: &'static [(&'static str, &'static str)];
-    /// Commands whose arguments are another program's.
+    /// Commands whose arguments belong to another program.
     const FOREIGN_ARGUMENTS: &'static [&'static str] = &[];
 
-    /// Returns the arguments as clap takes them.
+    /// Preprocesses the arguments before clap parses them.
     fn arguments(raw: Vec<OsString>) -> Vec<OsString> {
         raw
     }
 
-    /// Returns the flags of every command.
+    /// Returns the global flags.
     fn global(&self) -> GlobalArgs;
 
     /// Runs the command; returns the exit code.
     fn run(&self, ui: Ui) -> anyhow::Result<u8>;
 
-    /// Says what kind of failure an error is, and what to do about it.
+    /// Returns the report for an error: message, hint and exit code.
     fn report(error: &anyhow::Error) -> ErrorReport;
 
-    /// Returns advice about a wrong call that clap does not have.
+    /// Returns a better hint for a usage error than clap's.
     fn usage_hint(_: &[OsString], _: &clap::Error) -> Option<String> {
         None
     }
 }
 
-/// Returns all commands of a program, with the variables of their flags.
+/// Returns the clap command of a program, with the environment variables of its flags.
 pub fn commands<P: Program>() -> clap::Command {
     with_environment(P::command(), P::ENVIRONMENT)
 }
 
-/// Reads the arguments, runs the command, prints why it failed, and returns the exit code.
+/// Parses the arguments, runs the command, prints its error if it fails, and returns the exit code.
 pub fn main<P: Program>() -> ExitCode {
-    if let Some(code) = complete_if_asked(P::NAME, P::COMPLETION_VARIABLE, commands::<P>) {
+    if let Some(code) = complete_if_requested(P::NAME, P::COMPLETION_VARIABLE, commands::<P>) {
         return code;
     }
     let args = P::arguments(std::env::args_os().collect());
-    if let Some(code) = version_if_asked(P::NAME, P::VERSION, &args) {
+    if let Some(code) = version_if_requested(P::NAME, P::VERSION, &args) {
         return code;
     }
     let (program, format) = match parse::<P>(&args) {
         Ok(parsed) => parsed,
-        Err(error) => return ExitCode::from(wrong_call::<P>(&args, &error)),
+        Err(error) => return ExitCode::from(report_usage_error::<P>(&args, &error)),
     };
     let GlobalArgs { color, quiet } = program.global();
     let mut ui = Ui::new(color);
@@ -95,13 +95,13 @@ pub fn main<P: Program>() -> ExitCode {
 
 fn parse<P: Program>(args: &[OsString]) -> Result<(P, ErrorFormat), clap::Error> {
     let matches = commands::<P>().try_get_matches_from(args)?;
-    let format = if has_json(&matches) { ErrorFormat::Json } else { ErrorFormat::Words };
+    let format = if has_json(&matches) { ErrorFormat::Json } else { ErrorFormat::Text };
     let program =
         P::from_arg_matches(&matches).map_err(|error| error.format(&mut commands::<P>()))?;
     Ok((program, format))
 }
 
-/// Returns true if data was asked for: then a failure is data as well.
+/// Returns true if JSON output was requested; errors are then printed as JSON too.
 fn has_json(matches: &ArgMatches) -> bool {
     let has_flag = matches!(matches.try_get_one::<bool>("json"), Ok(Some(true)));
     let mut formats = matches.try_get_raw("format").ok().flatten().into_iter().flatten();
@@ -109,8 +109,8 @@ fn has_json(matches: &ArgMatches) -> bool {
     has_flag || formats.any(|format| format == "json") || inner.is_some_and(has_json)
 }
 
-/// Prints what is wrong with a call, or the help that was asked for; returns the exit code.
-fn wrong_call<P: Program>(args: &[OsString], error: &clap::Error) -> u8 {
+/// Prints a usage error, or the help if it was requested. Returns the exit code.
+fn report_usage_error<P: Program>(args: &[OsString], error: &clap::Error) -> u8 {
     let code = print_usage(error);
     if !error.use_stderr() {
         return code;
@@ -124,18 +124,19 @@ fn wrong_call<P: Program>(args: &[OsString], error: &clap::Error) -> u8 {
         *word != "--" && !P::FOREIGN_ARGUMENTS.iter().any(|command| *word == command)
     };
     if args.iter().take_while(is_ours).any(|word| word == "--json") {
-        let usual = || format!("run `{} --help`", P::NAME);
+        let default = || format!("run `{} --help`", P::NAME);
         let report = usage_report(error, hint);
-        let hint = report.hint.clone().unwrap_or_else(usual);
+        let hint = report.hint.clone().unwrap_or_else(default);
         ErrorReport { hint: Some(hint), ..report }.print(&mut ui, ErrorFormat::Json);
     }
     code
 }
 
-/// Prints that the program waits for another process that holds a lock.
+/// Prints that the program is waiting for another process that holds a process lock.
 pub fn note_waiting(program: &str, path: &str, pid: Option<u32>) {
-    let whose = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let text = format!("waiting for another {program}{whose} that holds {}\n", safe_line(path));
-    // It is only a note; the wait goes on.
+    let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    let text =
+        format!("waiting for another {program} process{pid} that holds {}\n", safe_line(path));
+    // This is only a note: if it cannot be printed, the wait continues.
     let _ = Ui::new(ColorChoice::Never).error(&text);
 }

@@ -1,4 +1,4 @@
-//! What is running, for people: live lines on a terminal, nothing elsewhere. Always on standard error.
+//! Progress display: live lines on standard error if it is a terminal, nothing otherwise.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the terminal")]
 
@@ -9,19 +9,19 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::safe_line;
 
-/// Shows what is running.
+/// A progress display.
 #[derive(Debug)]
 pub struct Progress {
-    /// The live lines; none where standard error is not a terminal.
+    /// The live lines; `None` if nothing is shown.
     lines: Option<MultiProgress>,
 }
 
-/// A thing that runs. Its line goes away with it.
+/// A running task. Its line disappears when it is dropped.
 #[derive(Debug)]
 pub struct Running(Option<ProgressBar>);
 
 impl Progress {
-    /// Opens it. A terminal that cannot move its cursor gets nothing.
+    /// Returns a display that shows nothing unless standard error is a terminal that can move its cursor.
     pub fn new() -> Self {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let lines = (io::stderr().is_terminal() && !is_dumb)
@@ -29,19 +29,19 @@ impl Progress {
         Self { lines }
     }
 
-    /// Returns one that shows nothing.
+    /// Returns a display that shows nothing.
     pub fn quiet() -> Self {
         Self { lines: None }
     }
 
-    /// Shows that `what` runs, until the result is dropped. `detail` stands after it until there is a note.
-    pub fn begin(&self, what: &str, detail: &str) -> Running {
+    /// Shows a line for `task` until the result is dropped. `detail` follows it until the first note.
+    pub fn begin(&self, task: &str, detail: &str) -> Running {
         let Some(lines) = &self.lines else { return Running(None) };
-        let (what, detail) = (safe_line(what), safe_line(detail));
-        // No color at all, so that NO_COLOR needs no rule here.
+        let (task, detail) = (safe_line(task), safe_line(detail));
+        // The line has no color, so NO_COLOR does not need to be checked.
         let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::hidden().with_style(style).with_prefix(what.into_owned());
+        let bar = ProgressBar::hidden().with_style(style).with_prefix(task.into_owned());
         let bar = lines.add(bar.with_message(detail.into_owned()));
         bar.enable_steady_tick(Duration::from_millis(100));
         Running(Some(bar))
@@ -55,10 +55,10 @@ impl Default for Progress {
 }
 
 impl Running {
-    /// Shows how far it is.
-    pub fn note(&self, words: &str) {
+    /// Shows the current state of the task.
+    pub fn note(&self, text: &str) {
         if let Some(bar) = &self.0 {
-            bar.set_message(safe_line(words).into_owned());
+            bar.set_message(safe_line(text).into_owned());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A failure as people and programs read it.
+//! Error reports, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,37 +10,37 @@ use crate::{
     safe_line,
 };
 
-/// The version of the JSON of failures.
+/// The version of the JSON format of errors.
 const VERSION: u32 = 1;
 
-/// How a failure is printed.
+/// The format of an error report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorFormat {
-    /// In words, on standard error.
-    Words,
-    /// As data, on standard output.
+    /// Text on standard error.
+    Text,
+    /// JSON on standard output.
     Json,
 }
 
-/// What is printed of a failure, and the exit code that it has.
+/// An error as it is printed, with its exit code.
 #[derive(Debug)]
 pub struct ErrorReport {
-    /// The exit code.
+    /// The exit code of the program.
     pub exit_code: u8,
-    /// The kind of failure in JSON, a stable name.
+    /// The stable name of the kind of error, used in JSON.
     pub code: &'static str,
     /// What failed and why, on one line.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it, as an imperative.
     pub hint: Option<String>,
-    /// The problems of a file; in words they are printed in place of the message.
+    /// The problems of a file; the text format prints them instead of the message.
     pub diagnostics: Vec<Diagnostic>,
-    /// The texts that the problems are in, by file.
+    /// The texts of the files with problems, by path.
     pub texts: BTreeMap<String, String>,
 }
 
 impl ErrorReport {
-    /// Returns the report of a failure that no library made: a [`Failure`], an error of a stream, or anything else, which is a wrong call.
+    /// Returns the report of a [`Failure`] or an I/O error. Any other error is reported as a usage error.
     pub fn new(error: &anyhow::Error) -> Self {
         let failure = error.downcast_ref::<Failure>();
         let kind = match failure {
@@ -56,7 +56,7 @@ impl ErrorReport {
         }
     }
 
-    /// Returns the report of a failure of a kind that both programs know.
+    /// Returns a report of the given kind.
     pub fn of_kind(kind: FailureKind, message: String) -> Self {
         Self {
             exit_code: USAGE,
@@ -68,17 +68,17 @@ impl ErrorReport {
         }
     }
 
-    /// Prints it and returns the exit code.
+    /// Prints the report and returns the exit code.
     pub fn print(&self, ui: &mut Ui, format: ErrorFormat) -> u8 {
-        // If nobody reads any more, nobody needs to know.
+        // Ignore write errors: the reader of the output is gone.
         let _ = match format {
-            ErrorFormat::Words => ui.error(&self.words(ui.error_palette)),
+            ErrorFormat::Text => ui.error(&self.text(ui.error_palette)),
             ErrorFormat::Json => ui.json(&self.json()).and_then(|()| ui.flush()),
         };
         self.exit_code
     }
 
-    fn words(&self, palette: Palette) -> String {
+    fn text(&self, palette: Palette) -> String {
         if !self.diagnostics.is_empty() {
             return rendered(&self.diagnostics, &self.texts, palette);
         }
@@ -99,7 +99,7 @@ impl ErrorReport {
     }
 }
 
-/// Returns problems as people read them. One with a place points at its line, where the text is known.
+/// Returns diagnostics as text. A diagnostic with a position shows its line if the text of the file is known.
 fn rendered(
     diagnostics: &[Diagnostic],
     texts: &BTreeMap<String, String>,
@@ -117,20 +117,20 @@ fn texts(failure: &Failure) -> BTreeMap<String, String> {
     failure.diagnostics.iter().map(|problem| (problem.file.clone(), text.clone())).collect()
 }
 
-/// Returns what failed and why. A cause that the words before it say already is not repeated.
+/// Returns an error and its causes on one line. A cause that the message already contains is not repeated.
 fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
-        if said.is_empty() {
+    error.chain().map(ToString::to_string).fold(String::new(), |message, cause| {
+        if message.is_empty() {
             cause
-        } else if said.contains(&cause) {
-            said
+        } else if message.contains(&cause) {
+            message
         } else {
-            format!("{said}: {cause}")
+            format!("{message}: {cause}")
         }
     })
 }
 
-/// Returns true if the reader of an output went away.
+/// Returns true if the reader of the output closed the pipe.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
@@ -154,16 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_file_is_no_wrong_call() {
+    fn a_file_error_is_not_a_usage_error() {
         let error = anyhow::Error::from(Failure::files("cannot read /x", denied()));
         let report = ErrorReport::new(&error);
         assert_eq!((report.code, report.exit_code), ("files", USAGE));
-        assert_eq!(report.words(Palette::Plain), "error: cannot read /x: permission denied\n");
+        assert_eq!(report.text(Palette::Plain), "error: cannot read /x: permission denied\n");
         assert_eq!(error.chain().count(), 2, "the cause is kept");
         let error = anyhow::Error::from(denied()).context("cannot write");
         assert_eq!(ErrorReport::new(&error).code, "io");
         let error = anyhow::Error::from(Failure::usage("no such flag").with_hint("drop it"));
         let report = ErrorReport::new(&error);
-        assert_eq!(report.words(Palette::Plain), "error: no such flag\nhint: drop it\n");
+        assert_eq!(report.text(Palette::Plain), "error: no such flag\nhint: drop it\n");
     }
 }

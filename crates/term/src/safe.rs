@@ -1,12 +1,12 @@
-//! Neutralises text before it reaches a terminal.
+//! Makes untrusted text safe to show on a terminal.
 //!
-//! Each character becomes exactly one character, so columns stay right.
+//! Each character is replaced with exactly one character, so columns stay aligned.
 
 use std::borrow::Cow;
 
 use skill::is_unsafe_to_show;
 
-/// Returns `text` with control and direction characters made visible; line breaks and tabs stay.
+/// Returns `text` with control and bidirectional characters made visible. Line breaks and tabs are kept.
 pub fn safe_text(text: &str) -> Cow<'_, str> {
     if text.contains(is_unsafe_to_show) {
         text.chars().map(visible).collect()
@@ -15,7 +15,7 @@ pub fn safe_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns `text` as one line: also line breaks and tabs become visible or blanks.
+/// Same as [`safe_text`], but line breaks and tabs become spaces, so that the result is one line.
 pub fn safe_line(text: &str) -> Cow<'_, str> {
     let breaks = |character| matches!(character, '\n' | '\t');
     if !text.contains(|character| breaks(character) || is_unsafe_to_show(character)) {
@@ -29,7 +29,7 @@ fn visible(character: char) -> char {
         return character;
     }
     match u32::from(character) {
-        // The Unicode block of pictures for control characters.
+        // The Unicode block "Control Pictures".
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
         0x7f => '\u{2421}',
         _ => char::REPLACEMENT_CHARACTER,
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_become_visible() {
         for (text, safe) in [
             ("plain ж 技", "plain ж 技"),
             ("\u{1b}[2J", "␛[2J"),

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, the format of code-scanning services: the one place that knows how it is built.
+//! SARIF 2.1.0, the report format of code-scanning services.
 
 mod diagnostics;
 
@@ -10,60 +10,60 @@ use serde_json::{Map, Value};
 
 pub use diagnostics::diagnostics;
 
-/// The schema that every log names.
+/// The `$schema` of every log.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// What SARIF has no place for: each tool's own keys.
+/// Tool-specific properties that SARIF does not define.
 pub type Properties = Map<String, Value>;
 
-/// A SARIF log: the part of the format that we write.
+/// A SARIF log, limited to the parts that we write.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// Where the format is defined.
+    /// URL of the JSON schema of SARIF.
     #[serde(rename = "$schema")]
     pub schema: String,
-    /// The version of the format.
+    /// Version of the format.
     pub version: String,
-    /// One run of one tool.
+    /// Runs of the tool; always one.
     pub runs: Vec<Run>,
 }
 
-/// One run.
+/// A run of the tool.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Run {
-    /// Which tool.
+    /// The tool.
     pub tool: Tool,
-    /// How columns are counted.
+    /// Unit in which columns are counted.
     pub column_kind: String,
-    /// What it found.
+    /// Findings of the run.
     pub results: Vec<Finding>,
-    /// What else the tool says about the run.
+    /// Additional information about the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub properties: Option<Properties>,
 }
 
-/// The tool.
+/// A tool.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// Its main part.
+    /// Main component of the tool.
     pub driver: Driver,
 }
 
-/// The program that found something.
+/// The main component of a tool.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Driver {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// Its version.
+    /// Version of the tool.
     pub version: String,
-    /// Where to read more about it.
+    /// URL with more information about the tool.
     #[serde(rename = "informationUri", skip_serializing_if = "Option::is_none")]
     pub information_uri: Option<String>,
-    /// The rules that the results name.
+    /// Rules that the results refer to.
     pub rules: Vec<Rule>,
 }
 
@@ -71,135 +71,135 @@ pub struct Driver {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// Its code.
+    /// ID of the rule.
     pub id: String,
-    /// Its name for people.
+    /// Human-readable name of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is about.
+    /// What the rule detects.
     pub short_description: Message,
-    /// Why that matters.
+    /// Why it matters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_description: Option<Message>,
-    /// What to do about it.
+    /// How to fix a finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<Message>,
-    /// How bad it usually is.
+    /// Default configuration of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_configuration: Option<Configuration>,
 }
 
-/// How a rule is set up.
+/// The configuration of a rule.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// How bad what it finds is.
+    /// Level of the findings of the rule.
     #[schemars(with = "String", extend("enum" = ["error", "warning", "note"]))]
     pub level: Level,
 }
 
-/// How bad something is.
+/// The level of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It must be fixed.
+    /// Must be fixed.
     Error,
-    /// It should be looked at.
+    /// Should be reviewed.
     Warning,
-    /// It is worth knowing.
+    /// For information.
     Note,
 }
 
-/// One problem.
+/// A result of the run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Finding {
-    /// The code of its rule.
+    /// ID of the rule.
     pub rule_id: String,
-    /// The place of its rule in the list; absent if it is not there.
+    /// Index of the rule in the list of rules; absent if the rule is not listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule_index: Option<usize>,
-    /// How bad it is.
+    /// Level of the finding.
     #[schemars(with = "String", extend("enum" = ["error", "warning", "note"]))]
     pub level: Level,
-    /// What it says.
+    /// Description of the finding.
     pub message: Message,
-    /// Where.
+    /// Locations of the finding.
     pub locations: Vec<Location>,
-    /// What it is known by in the next run.
+    /// Fingerprints that identify the finding across runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub partial_fingerprints: BTreeMap<String, String>,
-    /// What else the tool says about it.
+    /// Additional information about the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub properties: Option<Properties>,
-    /// How something gets from one place to another.
+    /// Data flows that lead to the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code_flows: Vec<CodeFlow>,
-    /// Who said that it is fine.
+    /// Suppressions of the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suppressions: Vec<Suppression>,
 }
 
-/// A way through the code.
+/// A data flow through the code.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CodeFlow {
-    /// One for each thread; ours have one.
+    /// Flows by thread; always one.
     pub thread_flows: Vec<ThreadFlow>,
 }
 
-/// A way through the code, in one thread.
+/// A data flow in one thread.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadFlow {
-    /// The steps, in order.
+    /// Steps of the flow, in order.
     pub locations: Vec<FlowStep>,
 }
 
-/// One step of a flow.
+/// A step of a data flow.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowStep {
-    /// Where it is.
+    /// Location of the step.
     pub location: Location,
 }
 
-/// A finding that somebody said is fine.
+/// The suppression of a finding.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suppression {
-    /// Where that is said: `external`, outside of the code.
+    /// `external`: the suppression is not part of the code.
     pub kind: String,
-    /// Why.
+    /// Reason for the suppression.
     pub justification: String,
 }
 
-/// Text.
+/// A text message.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// The text.
+    /// Text of the message.
     pub text: String,
 }
 
-/// A place.
+/// A location.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Location {
-    /// The place in a file.
+    /// Position in a file.
     pub physical_location: PhysicalLocation,
-    /// What happens there.
+    /// What happens at this location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhysicalLocation {
-    /// The file.
+    /// File of the position.
     pub artifact_location: Artifact,
-    /// The part of it.
+    /// Region of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<Region>,
 }
@@ -208,19 +208,19 @@ pub struct PhysicalLocation {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
-    /// Its path, as a URI.
+    /// Path of the file as a URI.
     pub uri: String,
 }
 
-/// A part of a file.
+/// A region of a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Region {
-    /// Line, from 1.
+    /// First line, starting at 1.
     pub start_line: usize,
-    /// Column, from 1.
+    /// First column, starting at 1.
     pub start_column: usize,
-    /// Line of the end.
+    /// Last line.
     pub end_line: usize,
     /// Column just after the end.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,7 +237,7 @@ impl Log {
 }
 
 impl Finding {
-    /// Returns a finding with nothing but what every one has.
+    /// Returns a finding with only the required fields set.
     pub fn new(rule: &str, level: Level, message: String, location: Location) -> Self {
         Self {
             rule_id: rule.to_owned(),
@@ -254,7 +254,7 @@ impl Finding {
 }
 
 impl Location {
-    /// Returns a place in the file at a path.
+    /// Returns a location in the file at `path`.
     pub fn new(path: &str, region: Option<Region>) -> Self {
         let artifact_location = Artifact { uri: uri(path) };
         Self { physical_location: PhysicalLocation { artifact_location, region }, message: None }
@@ -262,15 +262,15 @@ impl Location {
 }
 
 impl CodeFlow {
-    /// Returns the flow through these places.
-    pub fn new(places: impl IntoIterator<Item = Location>) -> Self {
-        let locations = places.into_iter().map(|location| FlowStep { location }).collect();
+    /// Returns the flow through `steps`.
+    pub fn new(steps: impl IntoIterator<Item = Location>) -> Self {
+        let locations = steps.into_iter().map(|location| FlowStep { location }).collect();
         Self { thread_flows: vec![ThreadFlow { locations }] }
     }
 }
 
 impl Suppression {
-    /// Returns what somebody said outside of the code.
+    /// Returns a suppression that is not part of the code.
     pub fn external(justification: String) -> Self {
         Self { kind: "external".to_owned(), justification }
     }
@@ -282,7 +282,7 @@ impl<T: Into<String>> From<T> for Message {
     }
 }
 
-/// Returns a path as a URI: relative ones stay relative, so that a service finds them in its checkout.
+/// Returns a path as a URI. Relative paths stay relative, so that a service can resolve them in its checkout.
 fn uri(path: &str) -> String {
     let prefix = if path.starts_with('/') { "file://" } else { "" };
     let mut uri = prefix.to_owned();

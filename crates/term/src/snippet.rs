@@ -1,4 +1,4 @@
-//! A diagnostic as people read it: what, where, the line, a mark under it, and what to do.
+//! Renders a diagnostic as text: message, position, the marked source line, and the hint.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::safe_line;
 
-/// With or without color.
+/// Whether output has color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
     /// No escape sequences.
@@ -17,14 +17,14 @@ pub enum Palette {
     Color,
 }
 
-/// The most columns of a line that are shown; more is cut around the mark.
+/// The number of characters of a line that are shown. A longer line is truncated around the mark.
 const MAX_WIDTH: usize = 120;
-/// How much is shown before the mark of a line that is cut.
+/// The number of characters shown before the mark of a truncated line.
 const LEAD: usize = 40;
-/// A tab, as shown.
+/// The replacement for a tab.
 const TAB: &str = "    ";
 
-/// Returns the text for `diagnostic`. With `source` the line itself is shown.
+/// Renders `diagnostic` as text. With `source`, the line is shown as well.
 pub fn render(diagnostic: &Diagnostic, source: Option<&Source<'_>>, palette: Palette) -> String {
     let paint = |style: Style, text: &str| match palette {
         Palette::Plain => text.to_owned(),
@@ -45,8 +45,9 @@ pub fn render(diagnostic: &Diagnostic, source: Option<&Source<'_>>, palette: Pal
         diagnostic.span.zip(source).map(|(span, source)| (span, Excerpt::new(span, source)));
     let width = excerpt.as_ref().map_or(0, |(span, _)| span.start.line.to_string().len());
     let arrow = paint(frame, &format!("{}-->", " ".repeat(width)));
-    let place = diagnostic.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
-    push(&mut text, &format!("{arrow} {file}{}", place.unwrap_or_default()));
+    let position =
+        diagnostic.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
+    push(&mut text, &format!("{arrow} {file}{}", position.unwrap_or_default()));
     let bar = paint(frame, &format!("{} |", " ".repeat(width)));
     if let Some((span, excerpt)) = excerpt {
         push(&mut text, &bar);
@@ -80,7 +81,7 @@ fn level_color(severity: Severity) -> AnsiColor {
     }
 }
 
-/// A line and where the mark under it goes, in columns.
+/// A source line, and the position and width of the mark below it in columns.
 struct Excerpt {
     line: String,
     indent: usize,
@@ -88,11 +89,11 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// Looks only at the text around the mark: a line may be as long as the file.
+    /// Reads only the text around the mark, since a line may be as long as the file.
     fn new(span: Span, source: &Source<'_>) -> Self {
         let line = source.line(span.start.line);
         let line_start = line.as_ptr() as usize - source.text().as_ptr() as usize;
-        // The text may be a readable copy of bytes that are not text, so a place can fall inside a character.
+        // The text may be a lossy conversion of invalid UTF-8, so an offset can be inside a character.
         let within = |offset: usize| {
             let offset = offset.saturating_sub(line_start).min(line.len());
             (offset..=line.len()).find(|&at| line.is_char_boundary(at)).unwrap_or(line.len())
@@ -139,13 +140,13 @@ mod tests {
             file: "pdf/SKILL.md".to_owned(),
             span: Some(source.span(at)),
             message: "something is \u{1b}[31mwrong".to_owned(),
-            hint: Some("mend\nit".to_owned()),
+            hint: Some("fix\nit".to_owned()),
         };
         expected.assert_eq(&render(&diagnostic, Some(&source), Palette::Plain));
     }
 
     #[test]
-    fn the_mark_stands_under_the_place() {
+    fn the_mark_is_below_the_span() {
         check(
             "---\nname: My Skill\n",
             10..18,
@@ -155,7 +156,7 @@ mod tests {
               |
             2 | name: My Skill
               |       ^^^^^^^^
-              = hint: mend it
+              = hint: fix it
         "#]],
         );
     }
@@ -171,13 +172,13 @@ mod tests {
               |
             1 | 技能    x
               |         ^
-              = hint: mend it
+              = hint: fix it
         "#]],
         );
     }
 
     #[test]
-    fn control_characters_of_the_line_are_made_visible() {
+    fn control_characters_in_the_line_are_made_visible() {
         check(
             "a\u{1b}]0;x\u{7}\u{202e}b",
             11..12,
@@ -187,13 +188,13 @@ mod tests {
               |
             1 | a␛]0;x␇�b
               |          ^
-              = hint: mend it
+              = hint: fix it
         "#]],
         );
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_mark() {
+    fn a_long_line_is_truncated_around_the_mark() {
         let text = format!("{}HERE{}", "a".repeat(300), "b".repeat(300));
         check(
             &text,
@@ -204,13 +205,13 @@ mod tests {
               |
             1 | …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaHEREbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb…
               |                                          ^^^^
-              = hint: mend it
+              = hint: fix it
         "#]],
         );
     }
 
     #[test]
-    fn a_place_at_the_end_of_the_file_still_has_a_mark() {
+    fn a_span_at_the_end_of_the_file_has_a_mark() {
         check(
             "abc\n",
             4..4,
@@ -220,13 +221,13 @@ mod tests {
               |
             2 |
               | ^
-              = hint: mend it
+              = hint: fix it
         "#]],
         );
     }
 
     #[test]
-    fn several_lines_are_marked_to_the_end_of_the_first() {
+    fn a_span_of_several_lines_is_marked_on_the_first() {
         check(
             "a: b\nc: d\n",
             3..9,
@@ -236,13 +237,13 @@ mod tests {
               |
             1 | a: b
               |    ^
-              = hint: mend it
+              = hint: fix it
         "#]],
         );
     }
 
     #[test]
-    fn a_problem_of_a_file_has_no_line() {
+    fn a_problem_with_the_whole_file_shows_no_line() {
         let diagnostic = Diagnostic::of_file(
             Code::NoSkillFile,
             Strictness::Strict,
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn color_is_only_in_color() {
+    fn escape_sequences_are_only_in_color_output() {
         let diagnostic = Diagnostic::of_file(
             Code::NoSkillFile,
             Strictness::Strict,

@@ -1,4 +1,4 @@
-//! Rows in columns that fit the terminal, or one field a line where no columns would.
+//! Tables that fit the terminal, with one cell per line if the columns do not fit.
 
 use std::fmt::Write as _;
 
@@ -6,15 +6,15 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::safe_line;
 
-/// The blanks between two columns.
+/// The number of spaces between two columns.
 const GAP: usize = 2;
-/// A column that has to be cut to less than this says nothing any more: then each field has a line.
-const NARROWEST: usize = 10;
-/// What stands before a field that has a line of its own.
+/// A column truncated to less than this is unreadable; each cell then gets its own line.
+const MIN_WIDTH: usize = 10;
+/// The indentation of a cell on its own line.
 const INDENT: &str = "  ";
 
-/// Returns rows of cells in columns, made safe to show. With a `width`, no line is wider: the widest columns are cut, and
-/// where that leaves too little of them each cell has a line.
+/// Returns rows as a table that is safe to show. With a `width`, the widest columns are truncated so that no line is wider;
+/// if that would make them unreadable, each cell gets its own line.
 pub fn table(rows: &[Vec<String>], width: Option<usize>) -> String {
     let rows = safe(rows);
     let natural = natural(&rows);
@@ -27,7 +27,7 @@ pub fn table(rows: &[Vec<String>], width: Option<usize>) -> String {
     }
 }
 
-/// Returns the same with a heading above the columns, which names the fields where each has a line.
+/// Same as [`table`] with a header row. If each cell gets its own line, the column name precedes it.
 pub fn headed_table(head: &[&str], rows: &[Vec<String>], width: Option<usize>) -> String {
     let rows = safe(rows);
     let head: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
@@ -37,14 +37,16 @@ pub fn headed_table(head: &[&str], rows: &[Vec<String>], width: Option<usize>) -
         None => columns(&all, &natural),
         Some(width) => match fitted(&natural, width) {
             Some(widths) => columns(&all, &widths),
-            None => {
-                rows.iter().map(|row| named(&head, row, width)).collect::<Vec<String>>().join("\n")
-            }
+            None => rows
+                .iter()
+                .map(|row| stacked_with_names(&head, row, width))
+                .collect::<Vec<String>>()
+                .join("\n"),
         },
     }
 }
 
-/// Returns rows in columns if all of them fit uncut; else each cell has a line.
+/// Returns rows as a table if no cell has to be truncated; otherwise each cell gets its own line.
 pub fn whole_table(rows: &[Vec<String>], width: Option<usize>) -> String {
     let rows = safe(rows);
     let natural = natural(&rows);
@@ -58,7 +60,7 @@ fn safe(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     rows.iter().map(|row| row.iter().map(|cell| safe_line(cell).into_owned()).collect()).collect()
 }
 
-/// Returns how wide each column is by itself.
+/// Returns the width of each column without truncation.
 fn natural(rows: &[Vec<String>]) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |column: usize| {
@@ -71,19 +73,19 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// Returns widths that fit together: the widest are cut, all to the same. `None` where too little would be left.
+/// Returns column widths that fit into `width`, with the widest columns reduced to the same width. `None` if a column would
+/// be narrower than [`MIN_WIDTH`].
 fn fitted(natural: &[usize], width: usize) -> Option<Vec<usize>> {
-    let capped =
-        |most: usize| natural.iter().map(|&column| column.min(most)).collect::<Vec<usize>>();
+    let capped = |max: usize| natural.iter().map(|&column| column.min(max)).collect::<Vec<usize>>();
     let widest = natural.iter().copied().max().unwrap_or(0);
     if total(natural) <= width {
         return Some(natural.to_vec());
     }
-    (NARROWEST..widest).rev().map(capped).find(|widths| total(widths) <= width).map(|mut widths| {
-        // What is left over goes to the last column that was cut.
-        let left = width - total(&widths);
-        if let Some(at) = (0..widths.len()).rev().find(|&at| widths[at] < natural[at]) {
-            widths[at] = natural[at].min(widths[at] + left);
+    (MIN_WIDTH..widest).rev().map(capped).find(|widths| total(widths) <= width).map(|mut widths| {
+        // The last truncated column gets the remaining space.
+        let rest = width - total(&widths);
+        if let Some(last) = (0..widths.len()).rev().find(|&index| widths[index] < natural[index]) {
+            widths[last] = natural[last].min(widths[last] + rest);
         }
         widths
     })
@@ -94,7 +96,7 @@ fn columns(rows: &[Vec<String>], widths: &[usize]) -> String {
     for row in rows {
         let mut line = String::new();
         for (cell, &width) in row.iter().zip(widths) {
-            let cell = cut(cell, width);
+            let cell = truncated(cell, width);
             line.push_str(&cell);
             line.push_str(&" ".repeat(width - cell.width() + GAP));
         }
@@ -104,11 +106,11 @@ fn columns(rows: &[Vec<String>], widths: &[usize]) -> String {
     text
 }
 
-/// Returns a row with a line for each cell; what is longer than a line goes on in the next.
+/// Returns a row with one cell per line. A long cell is wrapped.
 fn stacked(row: &[String], width: usize) -> String {
     let mut text = String::new();
-    for (at, cell) in row.iter().map(|cell| cell.trim()).enumerate() {
-        let indent = if at == 0 { "" } else { INDENT };
+    for (index, cell) in row.iter().map(|cell| cell.trim()).enumerate() {
+        let indent = if index == 0 { "" } else { INDENT };
         for piece in pieces(cell, width.saturating_sub(indent.len())) {
             writeln!(text, "{indent}{piece}").expect("writing to text cannot fail");
         }
@@ -116,12 +118,12 @@ fn stacked(row: &[String], width: usize) -> String {
     text
 }
 
-/// Returns a row with a line for each cell, after its name.
-fn named(head: &[String], row: &[String], width: usize) -> String {
+/// Returns a row with one cell per line, each after its column name.
+fn stacked_with_names(head: &[String], row: &[String], width: usize) -> String {
     let name = head.iter().map(|name| name.width()).max().unwrap_or(0).min(width / 2);
     let mut text = String::new();
     for (title, cell) in head.iter().zip(row) {
-        let title = cut(title, name);
+        let title = truncated(title, name);
         let mut before = format!("{title}{}", " ".repeat(name - title.width() + GAP));
         for piece in pieces(cell.trim(), width.saturating_sub(name + GAP)) {
             writeln!(text, "{before}{piece}").expect("writing to text cannot fail");
@@ -131,17 +133,17 @@ fn named(head: &[String], row: &[String], width: usize) -> String {
     text
 }
 
-/// Returns text in pieces of at most `width` columns; none of what is empty.
+/// Splits text into pieces of at most `width` columns. Empty text has no pieces.
 fn pieces(text: &str, width: usize) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut used = 0;
     for character in text.chars() {
-        let takes = character.width().unwrap_or(0);
-        if all.is_empty() || used + takes > width.max(2) {
+        let needed = character.width().unwrap_or(0);
+        if all.is_empty() || used + needed > width.max(2) {
             all.push(String::new());
             used = 0;
         }
-        used += takes;
+        used += needed;
         if let Some(last) = all.last_mut() {
             last.push(character);
         }
@@ -149,8 +151,8 @@ fn pieces(text: &str, width: usize) -> Vec<String> {
     all
 }
 
-/// Returns as much of `text` as fits into `width` columns; what is cut ends in `…`.
-fn cut(text: &str, width: usize) -> String {
+/// Returns `text` truncated to `width` columns, with `…` at the end if something is missing.
+fn truncated(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_fit_the_terminal_and_wide_letters() {
+    fn columns_fit_the_terminal_and_align_wide_characters() {
         let rows = rows(&[
             ["NAME", "WHAT"],
             ["技能", "does something that takes long to say"],
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_columns_are_cut_and_then_each_field_has_a_line() {
+    fn wide_columns_are_truncated_before_cells_are_stacked() {
         let rows = rows(&[["17", "2026-11-16T11:49:49Z", "skill.activated", "user/pdf", "in one"]]);
         expect![[r#"
             17  2026-11-16T1…  skill.activa…  user/pdf  in one
@@ -213,14 +215,13 @@ mod tests {
             detail  in one
         "#]]
         .assert_eq(&headed_table(&head, &rows, Some(30)));
-        // What must be whole is never cut.
+        // `whole_table` never truncates.
         assert!(whole_table(&rows, Some(50)).contains("  2026-11-16T11:49:49Z\n"));
     }
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        let long =
-            "/home/somebody/projects/技能技能技能/.claude/skills/a-name-that-is-long/SKILL.md";
+        let long = "/home/me/projects/技能技能技能/.claude/skills/a-name-that-is-long/SKILL.md";
         let mut all = rows(&[
             ["1", "2026-11-16T11:49:49.123456789Z", "skill.activated", "user/pdf", long],
             ["12345", "x", "policy.decided", long, "allow"],

@@ -1,4 +1,4 @@
-//! Help and usage errors, as both programs print them.
+//! Prints help and usage errors.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -8,19 +8,19 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::{ColorChoice, ErrorReport, FailureKind, USAGE, Ui, safe_text};
 
-/// Returns what is wrong with a call, on one line: also which arguments are missing, and which values there are.
+/// Returns a usage error on one line, including missing arguments and possible values.
 fn usage_message(error: &Error) -> String {
     if is_help(error) {
-        return "a command is missing".to_owned();
+        return "no command given".to_owned();
     }
     let text = error.render().to_string();
     let lines = text.lines().skip_while(|line| line.trim().is_empty());
-    let said: Vec<&str> = lines.map(str::trim).take_while(|line| !line.is_empty()).collect();
-    said.join(" ").trim_start_matches("error: ").to_owned()
+    let message: Vec<&str> = lines.map(str::trim).take_while(|line| !line.is_empty()).collect();
+    message.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// Prints the version where nothing else is asked for: that needs to know no command.
-pub(crate) fn version_if_asked(
+/// Prints the version if that is the only argument. This avoids building all commands.
+pub(crate) fn version_if_requested(
     program: &str,
     version: &str,
     args: &[OsString],
@@ -33,13 +33,13 @@ pub(crate) fn version_if_asked(
     Some(if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns what to do about a wrong call: what was probably meant, or the usage.
+/// Returns a hint for a usage error: clap's suggestion, or the usage line.
 fn usage_hint(error: &Error) -> Option<String> {
     let suggested =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let meant = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(nearest);
-    if let Some(meant) = meant {
-        return Some(format!("did you mean `{meant}`?"));
+    let suggestion = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(nearest);
+    if let Some(suggestion) = suggestion {
+        return Some(format!("did you mean `{suggestion}`?"));
     }
     let usage = match error.get(ContextKind::Usage)? {
         ContextValue::StyledStr(usage) => usage.to_string(),
@@ -49,7 +49,7 @@ fn usage_hint(error: &Error) -> Option<String> {
     Some(format!("usage: {}", line.trim()))
 }
 
-/// Returns what clap suggests; of several the last is the nearest.
+/// Returns clap's best suggestion, which is the last of several.
 fn nearest(value: &ContextValue) -> Option<&String> {
     match value {
         ContextValue::String(one) => Some(one),
@@ -58,17 +58,17 @@ fn nearest(value: &ContextValue) -> Option<&String> {
     }
 }
 
-/// Whether the error is the help itself, since no command was named.
+/// Returns true if clap shows the help because no command was given.
 fn is_help(error: &Error) -> bool {
     error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
-/// Prints help or a usage error and returns the exit code. An argument may be a stranger's file name, so
-/// it is made safe to show.
+/// Prints help or a usage error and returns the exit code. Arguments may be untrusted file names, so errors are made safe to
+/// show.
 pub(crate) fn print_usage(error: &Error) -> u8 {
     let mut ui = Ui::new(ColorChoice::Auto);
     let text = error.render().to_string();
-    // If nobody reads any more, nobody needs to know.
+    // Ignore write errors: the reader of the output is gone.
     let _ = if error.use_stderr() {
         ui.error(&safe_text(&text))
     } else {
@@ -77,7 +77,7 @@ pub(crate) fn print_usage(error: &Error) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(USAGE)
 }
 
-/// Returns the report of a wrong call. `hint` is better advice than clap has.
+/// Returns the report of a usage error. `hint` replaces the one derived from clap's error.
 pub(crate) fn usage_report(error: &Error, hint: Option<String>) -> ErrorReport {
     let hint = hint.or_else(|| usage_hint(error));
     ErrorReport { hint, ..ErrorReport::of_kind(FailureKind::Usage, usage_message(error)) }
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    fn wrong(words: &[&str]) -> (String, Option<String>) {
+    fn usage_error(args: &[&str]) -> (String, Option<String>) {
         let command = Command::new("tool").subcommand_required(true).subcommand(
             Command::new("run")
                 .arg(Arg::new("SKILL").required(true))
@@ -97,13 +97,13 @@ mod tests {
                 .arg(Arg::new("json").long("json").action(ArgAction::SetTrue))
                 .arg(Arg::new("format").long("format").value_parser(["xml", "markdown"])),
         );
-        let error = command.try_get_matches_from(words).unwrap_err();
+        let error = command.try_get_matches_from(args).unwrap_err();
         (usage_message(&error), usage_hint(&error))
     }
 
     #[test]
-    fn a_wrong_call_says_what_is_missing_and_what_was_meant() {
-        for (words, message, hint) in [
+    fn usage_errors_have_a_message_and_a_hint() {
+        for (args, message, hint) in [
             (
                 &["tool", "run"][..],
                 "the following required arguments were not provided: <SKILL> <FILE>",
@@ -121,7 +121,7 @@ mod tests {
                 "did you mean `xml`?",
             ),
         ] {
-            assert_eq!(wrong(words), (message.to_owned(), Some(hint.to_owned())), "{words:?}");
+            assert_eq!(usage_error(args), (message.to_owned(), Some(hint.to_owned())), "{args:?}");
         }
     }
 }

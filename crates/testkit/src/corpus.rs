@@ -1,7 +1,7 @@
-//! The corpus of skills: every case with what the reference library says of it.
+//! The corpus of skills: every case with the verdict of the reference library.
 //!
-//! `crates/skill/tests/corpus/cases.toml` explains the format. The parser is tested on the bytes, the
-//! program on real folders made from the same cases.
+//! `crates/skill/tests/corpus/cases.toml` explains the format. The parser is tested with the bytes, the
+//! program with real folders made from the same cases.
 
 #![expect(clippy::disallowed_methods, clippy::panic, reason = "writes fixtures for tests")]
 
@@ -15,23 +15,23 @@ const REFERENCE: &str = include_str!("../../skill/tests/corpus/reference.json");
 /// One case.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Its name.
+    /// The name of the case.
     pub name: String,
     /// The name of the folder.
     pub directory: String,
-    /// The name of the file; empty where there is none.
+    /// The name of the file; empty if there is none.
     pub file: String,
-    /// The file's content.
+    /// The content of the file.
     pub bytes: Vec<u8>,
     /// What is on the disk.
     pub kind: CaseKind,
     /// Why our strict verdict differs from the reference's.
     pub differs: Option<String>,
-    /// What the reference says: `valid`, `invalid` or `crash`.
+    /// The verdict of the reference: `valid`, `invalid` or `crash`.
     pub reference: String,
 }
 
-/// What a case puts on the disk.
+/// What a case writes to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaseKind {
     /// A folder with the file in it.
@@ -45,7 +45,7 @@ pub enum CaseKind {
 }
 
 impl Case {
-    /// Makes the case in `scratch` and returns the path to check.
+    /// Writes the case to `scratch` and returns the path to check.
     pub fn write(&self, scratch: &Path) -> PathBuf {
         let folder = scratch.join(&self.directory);
         let written = match self.kind {
@@ -66,11 +66,12 @@ impl Case {
 pub fn cases() -> Vec<Case> {
     let table: toml::Table = CASES.parse().expect("the cases are TOML");
     let reference: BTreeMap<String, serde_json::Value> =
-        serde_json::from_str(REFERENCE).expect("the answers are JSON");
+        serde_json::from_str(REFERENCE).expect("the verdicts are JSON");
     let read = |(name, case): (String, toml::Value)| {
-        let answer = reference.get(&name).and_then(|answer| answer["verdict"].as_str());
-        let answer = answer.unwrap_or_else(|| panic!("{name}: run scripts/reference_verdicts.py"));
-        read_case(name, &case, answer)
+        let verdict = reference.get(&name).and_then(|result| result["verdict"].as_str());
+        let verdict =
+            verdict.unwrap_or_else(|| panic!("{name}: run scripts/reference_verdicts.py"));
+        read_case(name, &case, verdict)
     };
     table.into_iter().map(read).collect()
 }
@@ -83,7 +84,7 @@ fn read_case(name: String, case: &toml::Value, reference: &str) -> Case {
     let bytes = match text("hex") {
         Some(hex) => (0..hex.len())
             .step_by(2)
-            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex"))
+            .map(|index| u8::from_str_radix(&hex[index..index + 2], 16).expect("hex"))
             .collect(),
         None => {
             let text =

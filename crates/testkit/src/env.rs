@@ -1,4 +1,4 @@
-//! A folder of its own for each test, with an empty HOME, and programs run in it.
+//! A temporary folder for each test, with an empty HOME, and functions to run programs in it.
 
 #![expect(clippy::disallowed_methods, reason = "runs programs in a temporary folder")]
 
@@ -9,53 +9,53 @@ use std::process::{Command, Stdio};
 
 use crate::tree::write_tree;
 
-/// A temporary folder with `home` and `work` in it. Programs run in `work` and see nothing of the
-/// caller's environment but `PATH`.
+/// A temporary folder that contains `home` and `work`. Programs run in `work` and inherit only `PATH` from the
+/// caller's environment.
 #[derive(Debug)]
 pub struct TestEnv {
     folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
 }
 
-/// What a program did.
+/// The result of running a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// The exit code; `None` if a signal ended it.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output, the temporary folder written as `[ROOT]`.
+    /// Standard output, with the path of the temporary folder replaced by `[ROOT]`.
     pub stdout: String,
-    /// Standard error, the temporary folder written as `[ROOT]`.
+    /// Standard error, with the path of the temporary folder replaced by `[ROOT]`.
     pub stderr: String,
 }
 
 impl TestEnv {
-    /// Makes an empty environment.
+    /// Creates an empty environment.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("cocoa-test-")
             .tempdir()
-            .expect("a temporary folder can be made");
+            .expect("a temporary folder can be created");
         for name in ["home", "work"] {
-            fs::create_dir(folder.path().join(name)).expect("the folder can be made");
+            fs::create_dir(folder.path().join(name)).expect("the folder can be created");
         }
         Self { folder, variables: Vec::new() }
     }
 
-    /// Makes an environment whose work folder holds the files of `literal` (see [`crate::entries`]).
+    /// Creates an environment whose work folder contains the files of `literal` (see [`crate::entries`]).
     pub fn with(literal: &str) -> Self {
         let env = Self::new();
         write_tree(&env.work(), literal);
         env
     }
 
-    /// Sets an environment variable for programs run from here on.
+    /// Sets an environment variable for all programs that are run later.
     #[must_use]
     pub fn var(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Returns the folder programs run in, links resolved.
+    /// Returns the folder that programs run in, with symlinks resolved.
     pub fn work(&self) -> PathBuf {
         self.root().join("work")
     }
@@ -68,8 +68,8 @@ impl TestEnv {
     /// Writes bytes to a file in the work folder.
     pub fn write(&self, name: &str, bytes: &[u8]) {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("it is below the root"))
-            .expect("the folder can be made");
+        fs::create_dir_all(path.parent().expect("the path is below the root"))
+            .expect("the folder can be created");
         fs::write(path, bytes).expect("the file can be written");
     }
 
@@ -83,17 +83,17 @@ impl TestEnv {
         command
     }
 
-    /// Runs `program` with `arguments`, split at white space.
+    /// Runs `program` with `arguments`, split at whitespace.
     pub fn run(&self, program: &str, arguments: &str) -> Run {
         self.run_args(program, &arguments.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// Runs `program` with `arguments` as they are.
+    /// Runs `program` with `arguments`, unchanged.
     pub fn run_args(&self, program: &str, arguments: &[&str]) -> Run {
         self.output(&mut self.command(program, arguments))
     }
 
-    /// Runs `command` and returns what it did.
+    /// Runs `command`.
     pub fn output(&self, command: &mut Command) -> Run {
         let output = command.output().expect("the program can be started");
         let root = self.root();
@@ -119,7 +119,7 @@ impl Default for TestEnv {
 }
 
 impl Run {
-    /// Returns exit code and both streams as one text, to compare with an expectation.
+    /// Returns the exit code and both streams as one text, to compare with an expectation.
     pub fn transcript(&self) -> String {
         let mut text = match self.code {
             Some(code) => format!("exit {code}\n"),

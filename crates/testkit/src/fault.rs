@@ -1,12 +1,12 @@
-//! Programs that are killed, or fail, at each of their changes in turn, by way of `strace`.
+//! Injects faults with `strace`: kills a program, or lets a system call fail, at each of its changes in turn.
 
-#![expect(clippy::disallowed_methods, reason = "reads what strace wrote")]
+#![expect(clippy::disallowed_methods, reason = "reads the output of strace")]
 
 use std::fs;
 
 use crate::env::{Run, TestEnv};
 
-/// The system calls that change something. Opening a file to write counts as the write that follows it.
+/// The system calls that change something. Opening a file for writing is covered by the write after it.
 const CHANGES: [&str; 16] = [
     "mkdir",
     "mkdirat",
@@ -26,7 +26,7 @@ const CHANGES: [&str; 16] = [
     "copy_file_range",
 ];
 
-/// More calls of one kind than any tested command makes.
+/// More calls of one kind than any tested command makes; guards against an endless loop.
 const MAX_CALLS: usize = 400;
 
 /// What happens at the chosen system call.
@@ -46,7 +46,7 @@ impl Fault {
         }
     }
 
-    /// What `strace` writes where the fault took place.
+    /// The text that `strace` writes when it injected the fault.
     fn trace(self) -> &'static str {
         match self {
             Self::Kill => "+++ killed by SIGKILL",
@@ -61,10 +61,10 @@ impl TestEnv {
         self.command("strace", &["--version"]).output().is_ok_and(|output| output.status.success())
     }
 
-    /// Runs `call` once for each change that it makes, with `fault` at that change; returns how many there were.
+    /// Runs `call` once for each change that it makes, with `fault` at that change; returns the number of changes.
     ///
-    /// Everything is put back before each run, the home as well, so that what is written there fails too. `check` gets a
-    /// label of the change and what the program printed.
+    /// Before each run, the work folder and the home are restored, so that writes to the home fail as well. `check`
+    /// gets a label of the change and the result of the run.
     pub fn at_each_change(
         &self,
         fault: Fault,
@@ -78,7 +78,7 @@ impl TestEnv {
         let output = trace.to_string_lossy().into_owned();
         let mut count = 0;
         for kind in CHANGES {
-            // `when` counts by thread; the first number that is never reached ends the kind.
+            // `when` counts per thread; the first number that is not reached was the last call of this kind.
             for number in 1.. {
                 assert!(number < MAX_CALLS, "{kind} is called without end");
                 self.shell("find . ../home -mindepth 1 -delete");
@@ -88,7 +88,7 @@ impl TestEnv {
                 let mut arguments = vec!["-f", "-q", "-o", &output, "-e", &only, "-e", &inject];
                 arguments.extend(call);
                 let mut command = self.command("strace", &arguments);
-                // One thread, so that the numbers name the same calls each time.
+                // One thread, so that the numbers refer to the same calls in each run.
                 command.env("RAYON_NUM_THREADS", "1");
                 let run = self.output(&mut command);
                 if !fs::read_to_string(&trace).is_ok_and(|text| text.contains(fault.trace())) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{TestEnv, write_tree};
 
-/// A repository in the environment of a test.
+/// A repository in a test environment.
 #[derive(Debug)]
 pub struct GitRepo<'a> {
     env: &'a TestEnv,
@@ -12,22 +12,22 @@ pub struct GitRepo<'a> {
 }
 
 impl<'a> GitRepo<'a> {
-    /// Makes a repository at `path` in the work folder, on the branch `main`, with the files of `literal`
+    /// Creates a repository at `path` in the work folder, on the branch `main`, with the files of `literal`
     /// in its first commit.
     pub fn new(env: &'a TestEnv, path: &str, literal: &str) -> Self {
         let repo = Self { env, path: env.path(path) };
-        let made = env.run("git", &format!("init --quiet --initial-branch=main {path}"));
-        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        let init = env.run("git", &format!("init --quiet --initial-branch=main {path}"));
+        assert_eq!(init.code, Some(0), "{}", init.stderr);
         repo.commit(literal);
         repo
     }
 
-    /// Returns where the repository is.
+    /// Returns the path of the repository.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the files of `literal`, commits everything and returns the commit's id.
+    /// Writes the files of `literal`, commits everything and returns the ID of the commit.
     pub fn commit(&self, literal: &str) -> String {
         write_tree(&self.path, literal);
         self.git("add --all");
@@ -35,7 +35,7 @@ impl<'a> GitRepo<'a> {
         self.git("rev-parse HEAD").trim().to_owned()
     }
 
-    /// Runs git in the repository; it must succeed. Returns what it printed.
+    /// Runs git in the repository, checks that it succeeds, and returns its standard output.
     pub fn git(&self, arguments: &str) -> String {
         let folder = self.path.to_string_lossy();
         let identity = [
@@ -46,12 +46,12 @@ impl<'a> GitRepo<'a> {
             "-c",
             "commit.gpgsign=false",
         ];
-        let words: Vec<&str> = ["-C", &*folder]
+        let all: Vec<&str> = ["-C", &*folder]
             .into_iter()
             .chain(identity)
             .chain(arguments.split_whitespace())
             .collect();
-        let run = self.env.run_args("git", &words);
+        let run = self.env.run_args("git", &all);
         assert_eq!(run.code, Some(0), "git {arguments}: {}", run.stderr);
         run.stdout
     }

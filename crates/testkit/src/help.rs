@@ -1,8 +1,8 @@
-//! The help of a program, as one text to compare.
+//! Collects the help of a program in one text.
 
 use crate::Run;
 
-/// Returns the help of a program and of every command below it. `run` runs the program with arguments.
+/// Returns the help of a program and all its subcommands. `run` runs the program with arguments.
 pub fn whole_help(run: &dyn Fn(&str) -> Run) -> String {
     let mut all = String::new();
     add(run, "", &mut all);
@@ -10,18 +10,18 @@ pub fn whole_help(run: &dyn Fn(&str) -> Run) -> String {
 }
 
 fn add(run: &dyn Fn(&str) -> Run, command: &str, all: &mut String) {
-    let done = run(&format!("{command} --help"));
-    *all += &format!("=== {command} --help\n{}\n", done.transcript());
-    for inner in commands(&done.stdout) {
+    let help = run(&format!("{command} --help"));
+    *all += &format!("=== {command} --help\n{}\n", help.transcript());
+    for inner in commands(&help.stdout) {
         add(run, format!("{command} {inner}").trim(), all);
     }
 }
 
-/// Returns the commands that a help lists.
+/// Returns the subcommands listed in a help text.
 fn commands(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = listed.take_while(|line| !line.is_empty());
-    // A line that goes on with the words of the one before is indented further.
+    // Continuation lines are indented further.
     let names =
         listed.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
     let names = names.filter_map(|line| line.split_whitespace().next());

@@ -1,4 +1,4 @@
-//! Pages of the documentation that are made by a program.
+//! Checks generated pages of the documentation.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,15 +19,16 @@ fn read(folder: &Path, prefix: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Fails unless the pages in `made` that begin with `prefix` are those in the folder `published` of the repository. With `UPDATE_EXPECT` they become those.
+/// Fails unless the pages in the folder `published` of the repository equal the generated pages in `made`. Only names
+/// that begin with `prefix` are compared. With `UPDATE_EXPECT`, updates the published pages instead.
 pub fn same_pages(made: &Path, published: &str, prefix: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder: PathBuf = root.join(published);
-    let (made, there) = (read(made, prefix), read(&folder, prefix));
-    assert!(!made.is_empty(), "no page was made");
+    let (made, current) = (read(made, prefix), read(&folder, prefix));
+    assert!(!made.is_empty(), "no pages were generated");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::create_dir_all(&folder).unwrap();
-        for name in there.keys().filter(|name| !made.contains_key(*name)) {
+        for name in current.keys().filter(|name| !made.contains_key(*name)) {
             fs::remove_file(folder.join(name)).unwrap();
         }
         for (name, text) in &made {
@@ -37,25 +38,26 @@ pub fn same_pages(made: &Path, published: &str, prefix: &str) {
     }
     for (name, text) in &made {
         assert_eq!(
-            there.get(name),
+            current.get(name),
             Some(text),
-            "{published}/{name} is not current; UPDATE_EXPECT=1 writes it"
+            "{published}/{name} is out of date; set UPDATE_EXPECT=1 to update it"
         );
     }
-    let gone: Vec<&String> = there.keys().filter(|name| !made.contains_key(*name)).collect();
-    assert!(gone.is_empty(), "{published} has pages of nothing: {gone:?}");
+    let stale: Vec<&String> = current.keys().filter(|name| !made.contains_key(*name)).collect();
+    assert!(stale.is_empty(), "{published} has pages that are no longer generated: {stale:?}");
 }
 
-/// Fails unless `made` stands between the marks `<!-- begin NAME -->` and `<!-- end NAME -->` of a page of the repository. With `UPDATE_EXPECT` it comes there.
+/// Fails unless the text between `<!-- begin NAME -->` and `<!-- end NAME -->` on a page of the repository equals
+/// `made`. With `UPDATE_EXPECT`, updates the page instead.
 pub fn same_section(page: &str, name: &str, made: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
     let text = fs::read_to_string(&path).unwrap();
     let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
-    let (before, rest) = text.split_once(&begin).expect("the page has the mark of the begin");
-    let (there, after) = rest.split_once(&end).expect("the page has the mark of the end");
+    let (before, rest) = text.split_once(&begin).expect("the page has the begin marker");
+    let (current, after) = rest.split_once(&end).expect("the page has the end marker");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
         return;
     }
-    assert_eq!(there, made, "{page}: {name} is not current; UPDATE_EXPECT=1 writes it");
+    assert_eq!(current, made, "{page}: {name} is out of date; set UPDATE_EXPECT=1 to update it");
 }

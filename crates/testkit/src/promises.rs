@@ -1,39 +1,36 @@
-//! The check of `docs/security.md`: every promise in its table names a test, and every test that it names is there.
+//! Checks `docs/security.md`: every promise in its table names a test, and every named test exists.
 //!
-//! It takes plain data and returns the offences, so that a test can show it failing.
+//! The check takes plain data and returns the violations, so that a test can show it failing.
 
 use std::collections::BTreeSet;
 
-/// Words of the last column that stand for something other than a test of the workspace.
-const OTHER_PROOFS: [&str; 2] = [
-    // The compiler, by a type without another constructor.
-    "by type", // A lint that CI runs.
-    "CI",
-];
-/// The word for the test of the row above.
+/// Entries of the last column that refer to something other than a test of the workspace: the compiler, because a type
+/// has no other constructor, or a lint that CI runs.
+const OTHER_PROOFS: [&str; 2] = ["by type", "CI"];
+/// Refers to the test of the row above.
 const SAME: &str = "the same";
 
 /// A test of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Test {
-    /// The crate that it is of.
+    /// The crate.
     pub krate: String,
-    /// Its path in it, such as `attacks::there_is_no_network`.
+    /// The path in the crate, such as `attacks::there_is_no_network`.
     pub path: String,
 }
 
-/// What a promise may name.
+/// Everything that a promise may refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proofs {
-    /// Every test.
+    /// All tests.
     pub tests: BTreeSet<Test>,
-    /// Every file of the repository, by its path.
+    /// The paths of all files in the repository.
     pub files: BTreeSet<String>,
-    /// Every case of the corpus, by its name.
+    /// The names of all cases of the corpus.
     pub cases: BTreeSet<String>,
 }
 
-/// Returns the tests in a source file, by its path in the repository (`crates/<crate>/...`).
+/// Returns the tests in a source file; `path` is its path in the repository (`crates/<crate>/...`).
 pub fn tests_of(path: &str, text: &str) -> Vec<Test> {
     let mut parts = path.split('/');
     let (Some("crates"), Some(krate), Some(kind)) = (parts.next(), parts.next(), parts.next())
@@ -41,7 +38,7 @@ pub fn tests_of(path: &str, text: &str) -> Vec<Test> {
         return Vec::new();
     };
     let mut module: Vec<&str> = parts.map(|part| part.trim_end_matches(".rs")).collect();
-    // The one binary of a crate's tests is not part of a test's name.
+    // The folder of the test binary is not part of a test's name.
     if kind == "tests" && module.len() > 1 {
         module.remove(0);
     }
@@ -68,38 +65,39 @@ pub fn tests_of(path: &str, text: &str) -> Vec<Test> {
     found
 }
 
-/// Returns what is wrong with the table of promises on a page.
-pub fn promise_offences(page: &str, proofs: &Proofs) -> Vec<String> {
+/// Returns the violations in the table of promises on a page.
+pub fn promise_violations(page: &str, proofs: &Proofs) -> Vec<String> {
     let rows = page.lines().filter(|line| line.starts_with('|')).skip(2);
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     let mut is_above_proven = false;
     for row in rows {
         let cells: Vec<&str> = row.trim().trim_matches('|').split('|').map(str::trim).collect();
         let [promise, _, named] = cells.as_slice() else {
-            offences.push(format!("a row has {} columns in place of 3: {row}", cells.len()));
+            violations.push(format!("expected 3 columns, found {}: {row}", cells.len()));
             continue;
         };
         let quoted: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
-        for word in quoted.iter().filter(|word| !proofs.has(word)) {
-            offences.push(format!("there is no `{word}`, which is to prove: {promise}"));
+        for name in quoted.iter().filter(|name| !proofs.has(name)) {
+            violations
+                .push(format!("`{name}` does not exist, but is named as a test of: {promise}"));
         }
-        let around: String = named.split('`').step_by(2).collect();
-        let is_other = OTHER_PROOFS.iter().any(|other| around.contains(other))
-            || (around == SAME && is_above_proven);
-        is_above_proven = is_other || quoted.iter().any(|word| proofs.has(word));
+        let unquoted: String = named.split('`').step_by(2).collect();
+        let has_other_proof = OTHER_PROOFS.iter().any(|other| unquoted.contains(other))
+            || (unquoted == SAME && is_above_proven);
+        is_above_proven = has_other_proof || quoted.iter().any(|name| proofs.has(name));
         if !is_above_proven && quoted.is_empty() {
-            offences.push(format!("no test is named for: {promise}"));
+            violations.push(format!("no test is named for: {promise}"));
         }
     }
-    offences
+    violations
 }
 
 impl Proofs {
-    /// Returns true if a word names a test, several tests by a `*` at its end, a file or a case.
-    fn has(&self, word: &str) -> bool {
-        let (krate, path) = match word.split_once(": ") {
+    /// Returns true if `name` is that of a test, of several tests (with a `*` at its end), a file or a case.
+    fn has(&self, name: &str) -> bool {
+        let (krate, path) = match name.split_once(": ") {
             Some((krate, path)) => (Some(krate), path),
-            None => (None, word),
+            None => (None, name),
         };
         if !path.contains("::") {
             return krate.is_none() && (self.files.contains(path) || self.cases.contains(path));
@@ -111,7 +109,7 @@ impl Proofs {
     }
 }
 
-/// Compares whole parts from the end; only the last may end in a `*`.
+/// Compares whole components from the end; only the last may end with a `*`.
 fn ends_with(path: &str, wanted: &str) -> bool {
     let (path, wanted): (Vec<&str>, Vec<&str>) =
         (path.rsplit("::").collect(), wanted.rsplit("::").collect());

@@ -1,4 +1,4 @@
-//! A JSON Schema as a page that people read.
+//! Converts a JSON Schema to a page of the documentation.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 pub fn schema_page(name: &str, schema: &Value) -> String {
     let title = schema["title"].as_str().unwrap_or(name);
     let mut page = format!(
-        "<!-- Made from `schemas/{name}.schema.json`; a test holds it to that. -->\n\n# {name}\n\n"
+        "<!-- Generated from `schemas/{name}.schema.json`; a test checks it. -->\n\n# {name}\n\n"
     );
     let about = schema["description"].as_str().unwrap_or(title);
     let _ = writeln!(page, "{about}\n\n[JSON Schema](../../schemas/{name}.schema.json)");
@@ -23,7 +23,7 @@ pub fn schema_page(name: &str, schema: &Value) -> String {
     page
 }
 
-/// Writes the keys of an object, or what else a part may be.
+/// Writes the keys of an object, or else the allowed values.
 fn part(page: &mut String, schema: &Value) {
     for inner in ["oneOf", "anyOf", "allOf"].iter().filter_map(|key| schema[*key].as_array()) {
         for one in inner.iter().filter(|one| one.get("properties").is_some()) {
@@ -57,7 +57,7 @@ fn rows(
             cell(kind(value)),
             cell(about.to_owned())
         );
-        // What stands inside, as far as it is not a part by itself.
+        // Nested objects, unless they are definitions of their own.
         let inside = [value, &value["items"], &value["additionalProperties"]];
         for (one, sign) in inside.into_iter().zip(["", "[]", ".*"]) {
             if let Some(inner) = one["properties"].as_object() {
@@ -67,7 +67,7 @@ fn rows(
     }
 }
 
-/// Says what a value may be, in words.
+/// Describes the allowed values in words.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap_or(name);
@@ -92,7 +92,7 @@ fn kind(schema: &Value) -> String {
             return words.join(" or ");
         }
     }
-    let of = |word: &str| match word {
+    let type_name = |name: &str| match name {
         "array" => format!("list of {}", kind(&schema["items"])),
         "object" => "object".to_owned(),
         "string" => "text".to_owned(),
@@ -101,10 +101,11 @@ fn kind(schema: &Value) -> String {
         other => other.to_owned(),
     };
     match &schema["type"] {
-        Value::String(word) => of(word),
-        Value::Array(words) => {
-            let words: Vec<String> = words.iter().filter_map(Value::as_str).map(of).collect();
-            words.join(" or ")
+        Value::String(name) => type_name(name),
+        Value::Array(names) => {
+            let names: Vec<String> =
+                names.iter().filter_map(Value::as_str).map(type_name).collect();
+            names.join(" or ")
         }
         _ => "anything".to_owned(),
     }

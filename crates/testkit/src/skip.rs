@@ -1,10 +1,10 @@
-//! Skipping a test, loudly.
+//! Skips a test visibly.
 
 use std::io::Write;
 
-/// Says on the real standard error that `test` did not run and why.
+/// Reports on the real standard error that `test` was skipped and why.
 ///
-/// The test runner captures what `println!` prints, but not this. `.ci/run` fails on such a line.
+/// The test runner captures the output of `println!`, but not this. `.ci/run` fails on such a line.
 pub fn skip(test: &str, why: &str) {
     let line = format!("\nSKIPPED {test}: {why}\n");
     std::io::stderr().write_all(line.as_bytes()).expect("standard error can be written");

@@ -1,16 +1,16 @@
-//! The checks of the repository: who may depend on whom, who may pass on whose names, how long a file may be, which licences.
+//! Checks of the repository: allowed dependencies between crates, re-exports, file sizes, licenses of dependencies.
 //!
-//! Each check takes plain data and returns the offences, so that a test can show it failing.
+//! Each check takes plain data and returns the violations, so that a test can show it failing.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The most lines a source file may have, tests apart.
+/// The maximum number of lines in a source file, without its tests.
 pub const MAX_LINES: usize = 800;
 
-/// The only crates of the workspace that each crate may depend on (`ARCHITECTURE.md` explains why). A crate stands below all that it may
-/// depend on, so there are no cycles; `csk` and `openskills` and their libraries meet only in what both depend on.
+/// The crates of the workspace that each crate may depend on (`ARCHITECTURE.md` explains why). A crate is listed after
+/// all its dependencies, so there are no cycles. `csk` and `openskills` do not depend on each other's libraries.
 pub const EDGES: &[(&str, &[&str])] = &[
     ("skill", &[]),
     ("skill-fs", &["skill"]),
@@ -54,8 +54,8 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("testkit", &[]),
 ];
 
-/// The licences that a dependency may be used under.
-pub const LICENCES: &[&str] = &[
+/// The licenses allowed for dependencies.
+pub const LICENSES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -66,25 +66,25 @@ pub const LICENCES: &[&str] = &[
     "ISC",
     "MIT",
     "MIT-0",
-    // Data, not code: the list of certificates that browsers believe.
+    // Data, not code: the root certificates that browsers trust.
     "CDLA-Permissive-2.0",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
 ];
 
-/// One crate of the workspace and what it depends on.
+/// A crate of the workspace and its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crate {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Crates of the workspace among its dependencies, with the kind (`normal`, `dev`, `build`).
+    /// The crates of the workspace that it depends on, with the kind (`normal`, `dev`, `build`).
     pub edges: Vec<(String, String)>,
-    /// Whether it takes the lints of the workspace.
+    /// Whether it inherits the lints of the workspace.
     pub lints: bool,
 }
 
-/// Reads the crates of the workspace out of the answer of `cargo metadata`.
+/// Reads the crates of the workspace from the output of `cargo metadata`.
 pub fn crates(metadata: &Value, manifests: &BTreeMap<String, String>) -> Vec<Crate> {
     let packages = || metadata["packages"].as_array().into_iter().flatten();
     let is_ours = |package: &Value| package["source"].is_null();
@@ -100,7 +100,8 @@ pub fn crates(metadata: &Value, manifests: &BTreeMap<String, String>) -> Vec<Cra
                 Some((to.to_owned(), dependency["kind"].as_str().unwrap_or("normal").to_owned()))
             });
         let lints =
-            // The sandbox talks to the kernel by hand, and its engine believes compiled code: they have all lints but the one against that.
+            // The sandbox calls the kernel directly, and its WebAssembly engine loads compiled code: these crates have
+            // all lints but the one against `unsafe`.
             manifests.get(&name).is_some_and(|text| {
                 let has_own = ["sandbox", "sandbox-wasm"].contains(&name.as_str())
                     && text.contains("disallowed_methods");
@@ -111,33 +112,34 @@ pub fn crates(metadata: &Value, manifests: &BTreeMap<String, String>) -> Vec<Cra
     packages().filter(|package| is_ours(package)).map(read).collect()
 }
 
-/// Returns what is wrong with the edges between `crates`.
-pub fn edge_offences(crates: &[Crate]) -> Vec<String> {
-    let mut offences = Vec::new();
+/// Returns the dependencies between `crates` that are not allowed.
+pub fn edge_violations(crates: &[Crate]) -> Vec<String> {
+    let mut violations = Vec::new();
     for from in crates {
         let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == from.name) else {
-            offences.push(format!("crate `{}` is not in the list of crates", from.name));
+            violations.push(format!("crate `{}` is not in the list of crates", from.name));
             continue;
         };
         if !from.lints {
-            offences
-                .push(format!("crate `{}` does not take the lints of the workspace", from.name));
+            violations
+                .push(format!("crate `{}` does not inherit the lints of the workspace", from.name));
         }
         for (to, kind) in &from.edges {
             let fits = if to == "testkit" { kind == "dev" } else { allowed.contains(&to.as_str()) };
             if !fits {
-                offences.push(format!("crate `{}` may not depend on `{to}` ({kind})", from.name));
+                violations.push(format!("crate `{}` may not depend on `{to}` ({kind})", from.name));
             }
         }
     }
-    offences
+    violations
 }
 
-/// Returns where a crate passes on names of another crate of the workspace: whoever names a type depends on the crate that owns it, so that
-/// the list of edges is the whole truth. `files` are path, from the root of the repository, and text.
-pub fn re_export_offences(files: &[(String, String)]) -> Vec<String> {
+/// Returns the places where a crate re-exports names of another crate of the workspace. A crate that uses a type must
+/// depend on the crate that owns it, so that [`EDGES`] lists all dependencies. `files` are pairs of a path, from the
+/// root of the repository, and a text.
+pub fn re_export_violations(files: &[(String, String)]) -> Vec<String> {
     let names: Vec<String> = EDGES.iter().map(|(name, _)| name.replace('-', "_")).collect();
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| path.contains("/src/")) {
         for (number, line) in text.lines().enumerate() {
             let Some(what) = line.trim_start().strip_prefix("pub use ") else { continue };
@@ -145,15 +147,15 @@ pub fn re_export_offences(files: &[(String, String)]) -> Vec<String> {
             let name = what.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
             let is_own_module = text.lines().any(|line| line.ends_with(&format!("mod {name};")));
             if names.iter().any(|known| known == name) && !is_own_module {
-                offences.push(format!("{path}:{} passes on names of `{name}`", number + 1));
+                violations.push(format!("{path}:{} re-exports names of `{name}`", number + 1));
             }
         }
     }
-    offences
+    violations
 }
 
-/// Returns the files that are too long. `files` are path and text.
-pub fn size_offences(files: &[(String, String)]) -> Vec<String> {
+/// Returns the files that are too long. `files` are pairs of path and text.
+pub fn size_violations(files: &[(String, String)]) -> Vec<String> {
     let long =
         files.iter().filter(|(path, _)| !path.contains("/tests/") && !path.ends_with("/tests.rs"));
     let long = long.map(|(path, text)| (path, lines_without_tests(text)));
@@ -164,14 +166,15 @@ pub fn size_offences(files: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
-/// Returns parameters that are tuples: what belongs together is a struct with a name, whatever the lint about the number of parameters says.
-pub fn tuple_offences(files: &[(String, String)]) -> Vec<String> {
+/// Returns the parameters that are tuples. Values that belong together must be a named struct; a tuple would only
+/// circumvent the lint about the number of parameters.
+pub fn tuple_violations(files: &[(String, String)]) -> Vec<String> {
     let is_name = |name: &str| {
         let name = name.trim().trim_start_matches("mut ");
         !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
     };
     let is_tuple = |line: &&str| {
-        // A parameter stands on a line of its own, or on that of its function.
+        // A parameter is on a line of its own, or on the line of its function.
         let is_signature =
             (line.contains("fn ") || line.trim_start().starts_with('(')) && !line.contains('|');
         let before = line.split_once("): (").map(|(before, _)| before);
@@ -186,7 +189,7 @@ pub fn tuple_offences(files: &[(String, String)]) -> Vec<String> {
     found.collect()
 }
 
-/// Returns how many lines stand before the module of tests at the end of a file.
+/// Returns the number of lines before the test module at the end of a file.
 fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let is_tests = |pair: &[&str]| {
@@ -197,63 +200,63 @@ fn lines_without_tests(text: &str) -> usize {
     lines.windows(2).position(is_tests).unwrap_or(lines.len())
 }
 
-/// Words that only some files of the programs may hold: who they are for, and why.
-const EDGES_OF_PROGRAMS: &[(&str, &[&str], &str)] = &[
-    ("process::ExitCode", &["main.rs", "cli.rs"], "commands end with the program's own enum"),
-    ("ExitCode::from(", &[], "commands end with the program's own enum"),
-    ("ureq", &["http.rs"], "one module talks to the network"),
-    ("reqwest", &[], "one module talks to the network"),
-    ("TcpStream", &[], "one module talks to the network"),
+/// Terms that only some files of the programs may contain: the term, the files, and the reason.
+const RESTRICTED_TERMS: &[(&str, &[&str], &str)] = &[
+    ("process::ExitCode", &["main.rs", "cli.rs"], "commands return the program's own enum"),
+    ("ExitCode::from(", &[], "commands return the program's own enum"),
+    ("ureq", &["http.rs"], "only one module accesses the network"),
+    ("reqwest", &[], "only one module accesses the network"),
+    ("TcpStream", &[], "only one module accesses the network"),
 ];
 
-/// Returns what the sources of the programs hold that belongs elsewhere. `files` are path and text.
-pub fn program_offences(files: &[(String, String)]) -> Vec<String> {
-    let mut offences = Vec::new();
+/// Returns the restricted terms in the sources of the programs. `files` are pairs of path and text.
+pub fn program_violations(files: &[(String, String)]) -> Vec<String> {
+    let mut violations = Vec::new();
     let programs = ["crates/csk/src/", "crates/openskills/src/"];
     for (path, text) in files {
         let Some(file) = programs.iter().find_map(|program| path.split(program).nth(1)) else {
             continue;
         };
-        // What a new skill is made of is no part of the program.
+        // The templates of new skills are not part of the program.
         if file.starts_with("commands/new/") {
             continue;
         }
-        for (word, allowed, why) in EDGES_OF_PROGRAMS {
-            if text.contains(word) && !allowed.contains(&file) {
-                offences.push(format!("{path} holds `{word}`: {why}"));
+        for (term, allowed, why) in RESTRICTED_TERMS {
+            if text.contains(term) && !allowed.contains(&file) {
+                violations.push(format!("{path} contains `{term}`: {why}"));
             }
         }
         let exits = text.split("process::exit(").skip(1);
         if exits.into_iter().any(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-            offences.push(format!("{path} ends with a number: exit codes are an enum"));
+            violations.push(format!("{path} exits with a number: exit codes are an enum"));
         }
     }
-    offences
+    violations
 }
 
-/// Returns the dependencies whose licence is not on the list.
-pub fn licence_offences(metadata: &Value) -> Vec<String> {
+/// Returns the dependencies whose license is not allowed.
+pub fn license_violations(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     packages
         .filter_map(|package| {
             let name = package["name"].as_str().unwrap_or("?");
-            let licence = package["license"].as_str().unwrap_or("");
-            (!is_permitted(licence))
-                .then(|| format!("`{name}` is under `{licence}`, which is not on the list"))
+            let license = package["license"].as_str().unwrap_or("");
+            (!is_allowed(license))
+                .then(|| format!("the license `{license}` of `{name}` is not allowed"))
         })
         .collect()
 }
 
-fn is_permitted(licence: &str) -> bool {
-    // `MIT/Apache-2.0` is how older manifests write `OR`.
+fn is_allowed(license: &str) -> bool {
+    // Older manifests write `MIT/Apache-2.0` for `OR`.
     let expression =
-        spdx::Expression::parse_mode(&licence.replace('/', " OR "), spdx::ParseMode::LAX);
+        spdx::Expression::parse_mode(&license.replace('/', " OR "), spdx::ParseMode::LAX);
     expression.is_ok_and(|expression| {
-        expression.evaluate(|wanted| LICENCES.contains(&wanted.to_string().as_str()))
+        expression.evaluate(|wanted| LICENSES.contains(&wanted.to_string().as_str()))
     })
 }
 
-/// Returns the variants without data of an enum, in the order of its source.
+/// Returns the variants of an enum without data, in source order.
 pub fn plain_variants(source: &str, name: &str) -> Vec<String> {
     let body = source.split(&format!("enum {name} {{")).nth(1).unwrap_or_default();
     let body = body.split("\n}").next().unwrap_or_default();

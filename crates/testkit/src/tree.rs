@@ -1,4 +1,4 @@
-//! Several files in one literal: each `//- /path` line starts the next one.
+//! Several files in one literal: each line `//- /path` starts the next file.
 
 #![expect(clippy::disallowed_methods, reason = "writes fixtures")]
 
@@ -24,8 +24,8 @@ pub fn entries(literal: &str) -> Vec<(String, String)> {
 pub fn write_tree(root: &Path, literal: &str) {
     for (path, text) in entries(literal) {
         let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("it is below the root"))
-            .expect("the folder can be made");
+        fs::create_dir_all(path.parent().expect("the path is below the root"))
+            .expect("the folder can be created");
         fs::write(&path, text).expect("the file can be written");
     }
 }

@@ -112,8 +112,8 @@ fn locked(entry: &mut Object<'_, '_, '_>) -> Option<LockedSkill> {
         None
     };
     let kind = check(kind, "`tag`, `branch` or `revision`", |text| RefKind::parse(text).is_some());
-    let commit = check(commit, "a full commit id", is_id);
-    let tree = check(tree, "a full tree id", is_id);
+    let commit = check(commit, "a full commit ID", is_id);
+    let tree = check(tree, "a full tree ID", is_id);
     let bundle = check(bundle, "a digest", |text| text.parse::<Digest>().is_ok());
     let path = match check(path, "a folder in a repository", |text| RelPath::new(text).is_ok()) {
         None if has_path => return None,

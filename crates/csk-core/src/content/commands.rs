@@ -45,7 +45,7 @@ impl Platform {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandFilesError {
     /// The manifest is invalid.
-    #[error("{file} is invalid: {}", .problems.join("; "))]
+    #[error("`{file}` is invalid: {}", .problems.join("; "))]
     Manifest {
         /// The name of the manifest file.
         file: String,
@@ -66,7 +66,7 @@ pub enum CommandFilesError {
     #[error(transparent)]
     Name(#[from] FileNameError),
     /// A symlink points outside the runtime roots.
-    #[error("symlink {link} -> {target} points outside the runtime roots")]
+    #[error("symlink `{link}` -> `{target}` points outside the runtime roots")]
     Link {
         /// The symlink.
         link: String,

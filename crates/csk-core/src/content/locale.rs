@@ -27,10 +27,10 @@ pub enum Rendered {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocaleError {
     /// The metadata is malformed.
-    #[error("{METADATA} is malformed: {0}")]
+    #[error("`{METADATA}` is malformed: {0}")]
     Malformed(String),
     /// No locale has both metadata and triggers.
-    #[error("no locale is in both {METADATA} and {TRIGGERS}/")]
+    #[error("no locale appears in both {METADATA} and {TRIGGERS}/")]
     NoneConsistent,
 }
 

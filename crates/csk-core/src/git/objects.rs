@@ -121,7 +121,7 @@ impl Objects {
                 }
                 if text.matches('/').count() >= MAX_DEPTH {
                     let what =
-                        format!("the commit holds more than {MAX_DEPTH} nested folder levels");
+                        format!("the commit contains more than {MAX_DEPTH} nested folder levels");
                     return Err(self.broken(&what));
                 }
                 let path = RelPath::new(text.as_str())

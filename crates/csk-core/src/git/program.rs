@@ -34,17 +34,17 @@ const MAX_OUTPUT: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// Git could not be started.
-    #[error("cannot run git: {0}; csk needs git 2.25 or later on PATH")]
+    #[error("cannot run `git`: {0}; csk requires git 2.25 or later on PATH")]
     NotRun(String),
     /// Git failed with this message.
     #[error("{0}")]
     Failed(String),
     /// Git exceeded the time limit.
-    #[error("git did not finish within {0} seconds")]
+    #[error("git timed out after {0} seconds")]
     TimedOut(u64),
     /// A setting in the repository's own configuration could start a program.
     #[error(
-        "repository {path} sets `{key}` in its own configuration, which could start a program; move the setting to your ~/.gitconfig, or unset it"
+        "repository `{path}` sets `{key}` in its own config, which could run a program; move the setting to your ~/.gitconfig, or unset it"
     )]
     Setting {
         /// The repository's git folder.
@@ -159,7 +159,7 @@ pub fn init_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> 
     let info = folder.join(".git/info");
     std::fs::create_dir_all(info.as_path())
         .and_then(|()| std::fs::write(info.join("attributes").as_path(), RAW_ATTRIBUTES))
-        .map_err(|error| GitError::Failed(format!("cannot write {info}: {error}")))?;
+        .map_err(|error| GitError::Failed(format!("cannot write `{info}`: {error}")))?;
     run(&["add", "--all", "--force", "."])?;
     run(&["commit", "--quiet", "--no-verify", "--message", message])
 }

@@ -47,7 +47,7 @@ impl Commit {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// The repository's folder does not exist.
-    #[error("Skill repository not found: {path}")]
+    #[error("Skill repository not found: `{path}`")]
     Missing {
         /// The expected path.
         path: String,
@@ -55,7 +55,7 @@ pub enum SourceError {
         nearest: Option<String>,
     },
     /// The folder exists but is not a git repository.
-    #[error("Local skill path exists but is not a git repository: {path}: {reason}")]
+    #[error("Local skill path exists but is not a git repository: `{path}`: {reason}")]
     NotARepository {
         /// The path of the folder.
         path: String,
@@ -63,13 +63,13 @@ pub enum SourceError {
         reason: String,
     },
     /// The repository uses SHA-256 object ids.
-    #[error("repository {path} uses SHA-256 object ids, which are not supported")]
+    #[error("repository `{path}` uses SHA-256 object IDs, which are not supported")]
     Sha256 {
         /// The path of the repository.
         path: String,
     },
     /// The type of repository is not supported.
-    #[error("repository {path} is not supported: {reason}")]
+    #[error("repository `{path}` is not supported: {reason}")]
     Unsupported {
         /// The path of the repository.
         path: String,
@@ -77,7 +77,7 @@ pub enum SourceError {
         reason: &'static str,
     },
     /// The tag, branch or commit does not exist.
-    #[error("{kind} `{name}` not found in {path}")]
+    #[error("{kind} `{name}` not found in `{path}`")]
     UnknownReference {
         /// Tag, branch or revision.
         kind: &'static str,
@@ -91,7 +91,7 @@ pub enum SourceError {
         available: Vec<String>,
     },
     /// Several commits start with the given digits.
-    #[error("revision `{name}` is ambiguous in {path}")]
+    #[error("revision `{name}` is ambiguous in `{path}`")]
     Ambiguous {
         /// The digits.
         name: String,
@@ -99,7 +99,7 @@ pub enum SourceError {
         path: String,
     },
     /// The commit has no such folder.
-    #[error("no folder `{folder}` in commit {commit} of {path}")]
+    #[error("no folder `{folder}` in commit {commit} of `{path}`")]
     NoFolder {
         /// The folder.
         folder: String,
@@ -111,7 +111,7 @@ pub enum SourceError {
         nearest: Option<String>,
     },
     /// The repository has submodules.
-    #[error("Submodules are not supported: {path} has {entry}")]
+    #[error("Submodules are not supported: `{path}` has {entry}")]
     Submodules {
         /// The path of the repository.
         path: String,
@@ -119,7 +119,7 @@ pub enum SourceError {
         entry: String,
     },
     /// A file name is not allowed in a skill.
-    #[error("{path} contains a file name that is not allowed: {reason}")]
+    #[error("invalid file name in `{path}`: {reason}")]
     BadName {
         /// The path of the repository.
         path: String,
@@ -127,7 +127,7 @@ pub enum SourceError {
         reason: String,
     },
     /// A symlink points outside the skill.
-    #[error("symlink {link} -> {target} points outside the skill")]
+    #[error("symlink `{link}` -> `{target}` points outside the skill")]
     Link {
         /// The symlink.
         link: String,
@@ -135,10 +135,10 @@ pub enum SourceError {
         target: String,
     },
     /// A file's content could not be written to its destination.
-    #[error("cannot copy a file of the skill: {0}")]
+    #[error("cannot copy a skill file: {0}")]
     Copy(String),
     /// Git's data cannot be read.
-    #[error("cannot read repository {path}: {reason}")]
+    #[error("cannot read repository `{path}`: {reason}")]
     Broken {
         /// The path of the repository.
         path: String,
@@ -169,7 +169,7 @@ impl SourceError {
             Self::NoFolder { nearest, .. } => {
                 nearest.as_ref().map(|near| format!("did you mean `{near}`?"))
             }
-            Self::Ambiguous { .. } => Some("use more digits of the commit id".to_owned()),
+            Self::Ambiguous { .. } => Some("use more digits of the commit ID".to_owned()),
             Self::Submodules { .. } => {
                 Some("add the files to the skill's own repository".to_owned())
             }

@@ -145,7 +145,7 @@ impl GitDir {
     /// the folder itself.
     pub(crate) fn of(repository: &AbsPath) -> Result<Self, GitError> {
         let no_repository =
-            || GitError::Failed(format!("{repository} is not a git repository, or is corrupt"));
+            || GitError::Failed(format!("`{repository}` is not a git repository, or is corrupt"));
         let entry = repository.join(".git").as_path().to_owned();
         let path = match fs::metadata(&entry) {
             Ok(found) if found.is_dir() => entry,
@@ -185,7 +185,7 @@ impl GitDir {
             Ok(settings) => self.settings.extend(settings),
             Err(line) => {
                 let message =
-                    format!("cannot read {}: unsupported syntax on line {line}", file.display());
+                    format!("cannot read `{}`: unsupported syntax on line {line}", file.display());
                 self.unread = Some(GitError::Failed(message));
             }
         }
@@ -206,7 +206,7 @@ impl GitDir {
             gix::sec::Trust::from_path_ownership(path)
                 .map(|trust| trust == gix::sec::Trust::Full)
                 .map_err(|error| {
-                    GitError::Failed(format!("cannot read {}: {error}", path.display()))
+                    GitError::Failed(format!("cannot read `{}`: {error}", path.display()))
                 })
         };
         if (is_own(folders[0])? && is_own(folders[1])?) || is_declared_safe(&self.path, &folders)? {
@@ -214,7 +214,7 @@ impl GitDir {
         }
         let repository = &self.repository;
         Err(GitError::Failed(format!(
-            "dubious ownership: {repository} belongs to another user; to trust it, run `git config --global --add safe.directory {repository}`"
+            "dubious ownership: `{repository}` belongs to another user; to trust it, run `git config --global --add safe.directory {repository}`"
         )))
     }
 
@@ -265,7 +265,7 @@ impl Setting {
 }
 
 fn read(path: &Path, limit: u64) -> Result<Option<String>, GitError> {
-    let failed = |what: &str| GitError::Failed(format!("cannot read {}: {what}", path.display()));
+    let failed = |what: &str| GitError::Failed(format!("cannot read `{}`: {what}", path.display()));
     // Opening anything but a regular file may block.
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}

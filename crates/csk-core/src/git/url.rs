@@ -40,7 +40,7 @@ pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> 
     match (url.starts_with("file://") || is_path, local) {
         (true, LocalSources::Allowed) => Ok(()),
         (true, LocalSources::Refused) => refuse(
-            "cloning from local paths needs `allow_local_sources` in config.json or CSK_ALLOW_FILE=1",
+            "cloning from local paths requires `allow_local_sources` in config.json or CSK_ALLOW_FILE=1",
         ),
         (true, LocalSources::Forbidden) => {
             refuse("the system config disables `allow_local_sources`")
@@ -82,7 +82,7 @@ pub fn check_declared_url(url: &str, local: LocalSources) -> Result<(), GitError
         return Ok(());
     }
     let reason =
-        "it contains a password, and Skillfile.json is shared; use git's credential helper instead";
+        "it contains a password, and Skillfile.json is shared; use a git credential helper instead";
     Err(GitError::Url { url: redacted(url), reason })
 }
 

@@ -43,7 +43,7 @@ pub enum CacheMode {
 }
 
 impl Cache {
-    /// Returns the cache below csk's home.
+    /// Returns the cache below csk's home folder.
     pub fn new(home: &AbsPath, mode: CacheMode) -> Self {
         Self { folder: home.join("cache"), mode, read: Mutex::default() }
     }

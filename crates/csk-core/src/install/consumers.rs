@@ -14,7 +14,7 @@ const FILE: &str = "consumers.json";
 pub struct Consumers(pub BTreeSet<AbsPath>);
 
 impl Consumers {
-    /// Reads the list below csk's home. A malformed list is an error: without it, nothing may be considered unused.
+    /// Reads the list below csk's home folder. A malformed list is an error: without it, nothing may be considered unused.
     pub fn read(home: &AbsPath) -> Result<Self, FsError> {
         let path = home.join(FILE);
         let Some(text) = read_text(&path)? else { return Ok(Self::default()) };

@@ -17,7 +17,7 @@ use skill_fs::{
 };
 use skill_state::key_of;
 
-/// The folder below csk's home. No source name starts with a dot.
+/// The folder below csk's home folder. No source name starts with a dot.
 const FOLDER: &str = "cache/.seen";
 
 /// What csk remembers of one folder.

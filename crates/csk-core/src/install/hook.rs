@@ -2,7 +2,7 @@
 //! and nothing else.
 //!
 //! `.agents/bin` is part of the checkout, so a pull or an archive can put any program into it; neither the shell hooks
-//! nor `csk exec` ever put it on PATH. `commands/<key>` below csk's home is written by csk alone. `hook/projects` has
+//! nor `csk exec` ever put it on PATH. `commands/<key>` below csk's home folder is written by csk alone. `hook/projects` has
 //! one line for each project, with its key and path, which a shell can read without starting a process.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]

@@ -44,7 +44,8 @@ impl Journal {
         let Some(text) = read_text(&path)? else { return Ok(None) };
         // A journal is replaced atomically, so a malformed one does not come from an interrupted install of csk.
         let value: Value = read_json(&text).map_err(|error| {
-            let what = "not a csk journal; delete it if no csk is running in this project";
+            let what =
+                "not a csk journal; delete it if no other csk process is running in this project";
             failed(&path, io::Error::other(format!("{error}; {what}")))
         })?;
         let names = |names: &Value| -> Vec<Identifier> {

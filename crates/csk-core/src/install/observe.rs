@@ -117,7 +117,7 @@ pub struct ProjectMemory {
 }
 
 impl ProjectMemory {
-    /// Loads both from csk's home.
+    /// Loads both from csk's home folder.
     pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
         Self { seen: FingerprintCache::load(home, root), receipts: Receipts::load(home, root) }
     }
@@ -273,7 +273,7 @@ impl Observer<'_> {
             Ok(root) => root,
             Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
             Err(FsError::NotAFolder { .. } | FsError::Escapes { .. }) => {
-                return Ok((ContextState::Broken(format!("{path} is not a folder")), None));
+                return Ok((ContextState::Broken(format!("`{path}` is not a folder")), None));
             }
             Err(error) => return Err(error),
         };
@@ -320,15 +320,15 @@ pub(crate) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), 
     let path = RelPath::new(MARKER_FILE).expect("the marker's name is a plain name");
     let bytes = root.read(&path, MAX_FILE).map_err(|error| error.to_string())?;
     let digest = Digest::of(&bytes);
-    let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))?;
     let (marker, problems) = Marker::parse(shown, &text);
     marker.map(|marker| (marker, digest)).ok_or_else(|| {
         let is_newer = problems.iter().any(|problem| problem.code == skill::Code::SchemaVersion);
-        let what = if is_newer { NEWER } else { "cannot read the installed marker" };
+        let what = if is_newer { NEWER } else { "cannot read the install marker" };
         let reason =
             problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
         let newer = if is_newer { "; it requires a newer csk" } else { "" };
-        format!("{what} in {shown}{reason}{newer}")
+        format!("{what} in `{shown}`{reason}{newer}")
     })
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
             Ok(None) => {}
             Ok(Some(path)) => return Err(ProjectError::Link(path.to_string())),
             Err(error) => {
-                let message = format!("cannot read {}: {error}", target.root);
+                let message = format!("cannot read `{}`: {error}", target.root);
                 return Err(ProjectError::Files(message));
             }
         }
@@ -128,7 +128,7 @@ pub(super) fn write_ignore(target: &Target, plan: &Plan) -> Result<(), ProjectEr
     let old = match fs::read_to_string(path.as_path()) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(ProjectError::Files(format!("cannot read {path}: {error}"))),
+        Err(error) => return Err(ProjectError::Files(format!("cannot read `{path}`: {error}"))),
     };
     let text = with_block(&old, &plan.ignore.join("\n"));
     write_file(&path, text.as_bytes()).map_err(|error| ProjectError::Files(error.to_string()))?;
@@ -201,7 +201,7 @@ fn shadowed(environment: &Environment, target: &Target, plan: &Plan) -> Vec<Stri
     made.filter_map(|(skill, command)| {
         let other = shadowing(&environment.home, &target.folder(BIN), path, command)?;
         Some(format!(
-            "command `{command}` of `{skill}` is shadowed by {}, which comes first on PATH; \
+            "command `{command}` from `{skill}` is shadowed by `{}`, which comes first on PATH; \
              to put skill commands first, set `commands_first` in config.json",
             other.display()
         ))

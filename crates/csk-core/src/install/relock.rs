@@ -189,7 +189,8 @@ pub(super) fn update_lockfile(
         let same = || old.get(skill).filter(|old| Some(&old.commit) == commit.as_ref()).cloned();
         let mut fresh = || {
             let made = locked(environment, &cache, skill, commit.clone()?);
-            made.map_err(|error| warnings.push(format!("cannot lock {}: {error}", skill.name))).ok()
+            made.map_err(|error| warnings.push(format!("cannot lock `{}`: {error}", skill.name)))
+                .ok()
         };
         let entry = kept.or_else(same).or_else(&mut fresh);
         let entry = entry.or_else(|| old.skills.get(&skill.name).cloned());

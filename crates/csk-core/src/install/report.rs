@@ -68,7 +68,7 @@ pub enum ProjectError {
     #[error("not ignored by git: {}", .0.join(", "))]
     NotIgnored(Vec<String>),
     /// Git would not ignore what csk writes, because of a rule that `.gitignore` cannot override.
-    #[error("not ignored by git: {} (because of the rule {rule})", entries.join(", "))]
+    #[error("not ignored by git: {} (because of rule {rule})", entries.join(", "))]
     Unignored {
         /// The entries that csk writes.
         entries: Vec<String>,
@@ -77,11 +77,11 @@ pub enum ProjectError {
     },
     /// Git tracks files in csk's command folder.
     #[error(
-        "git tracks {0}, which is in csk's command folder; anyone who changes the repository could put programs on PATH"
+        "git tracks `{0}`, which is in csk's command folder; anyone with push access could put programs on PATH"
     )]
     Tracked(String),
     /// A folder that csk writes to is a symlink.
-    #[error("{0} is a symlink; csk writes only to real folders of the project")]
+    #[error("`{0}` is a symlink; csk only writes to real folders in the project")]
     Link(String),
     /// Several skills provide the same command.
     #[error("Command collision: {}", .0.iter().map(Collision::to_string).collect::<Vec<_>>().join("; "))]
@@ -105,13 +105,13 @@ impl ProjectError {
                 Some("run with --fix-gitignore, or add the entries to .gitignore")
             }
             Self::Unignored { .. } => Some("remove that rule; --fix-gitignore cannot override it"),
-            Self::Tracked(_) => Some("check what it is, then remove it with `git rm --cached`"),
+            Self::Tracked(_) => Some("inspect it, then remove it from git with `git rm --cached`"),
             Self::Link(_) => Some(
                 "replace the symlink with a folder; an agent that shares .agents/skills needs no entry of its own",
             ),
             Self::Collision(_) => Some("remove one of the skills from Skillfile.json"),
             Self::NoLock | Self::Undeclared(_) => {
-                Some("run `csk lock` in the project, and commit Skillfile.lock")
+                Some("run `csk lock` in the project, then commit Skillfile.lock")
             }
             Self::Files(_) => None,
         }

@@ -32,13 +32,13 @@ pub enum SkillError {
         with: Identifier,
     },
     /// Its repository is missing; the next install clones it.
-    #[error("repository not cloned yet; run `csk install` to clone it from {url}")]
+    #[error("repository not cloned yet; run `csk install` to clone it from `{url}`")]
     NotCloned {
         /// The URL to clone from.
         url: String,
     },
     /// Its repository cannot be cloned.
-    #[error("Failed to clone {skill} from {url}: {source}")]
+    #[error("Failed to clone {skill} from `{url}`: {source}")]
     Clone {
         /// The skill.
         skill: String,
@@ -48,7 +48,7 @@ pub enum SkillError {
         source: GitError,
     },
     /// Its repository is not the declared one.
-    #[error("{path} was cloned from {found}, but Skillfile.json declares {declared}")]
+    #[error("`{path}` was cloned from `{found}`, but Skillfile.json declares `{declared}`")]
     OtherOrigin {
         /// The path of the repository.
         path: String,
@@ -87,7 +87,7 @@ pub enum SkillError {
         skill: String,
     },
     /// The pinned commit is not in the repository.
-    #[error("locked commit {commit} of {skill} is not in its repository")]
+    #[error("locked commit {commit} of `{skill}` is not in its repository")]
     LockedAbsent {
         /// The skill.
         skill: String,
@@ -95,7 +95,7 @@ pub enum SkillError {
         commit: String,
     },
     /// The pinned commit does not have the pinned tree.
-    #[error("locked commit {commit} of {skill} does not have the locked tree")]
+    #[error("locked commit {commit} of `{skill}` does not match the locked tree")]
     LockedTree {
         /// The skill.
         skill: String,
@@ -118,7 +118,7 @@ pub enum SkillError {
     },
     /// The files do not match the pinned digest.
     #[error(
-        "files of {skill} at {commit} do not match Skillfile.lock: expected {expected}, found {found}"
+        "the files of `{skill}` at {commit} do not match Skillfile.lock: expected {expected}, found {found}"
     )]
     LockBundle {
         /// The skill.
@@ -130,8 +130,8 @@ pub enum SkillError {
         /// The pinned digest.
         expected: String,
     },
-    /// A file of the user's is in the way.
-    #[error("{path} exists and was not created by csk")]
+    /// A file of the user blocks it.
+    #[error("`{path}` exists and was not created by csk")]
     Foreign {
         /// The path of the file.
         path: String,
@@ -152,7 +152,7 @@ impl SkillError {
             Self::Prepare(error) => error.hint(),
             Self::NotCloned { .. } => None,
             Self::OtherOrigin { .. } => Some(
-                "to keep both repositories, set another `source` for the skill; if the repository has moved, run \
+                "to keep both repositories, set a different `source` for the skill; if the repository has moved, run \
                  `git -C PATH remote set-url origin URL`; to use the existing clone, remove `git` from the declaration"
                     .to_owned(),
             ),
@@ -161,17 +161,17 @@ impl SkillError {
                 Some("remove one of the skills from Skillfile.json".to_owned())
             }
             Self::Foreign { .. } => {
-                Some("move it away, or rename the skill".to_owned())
+                Some("move it elsewhere, or rename the skill".to_owned())
             }
             Self::NotLocked { .. } => {
-                Some("run `csk lock` in the project, and commit Skillfile.lock".to_owned())
+                Some("run `csk lock` in the project, then commit Skillfile.lock".to_owned())
             }
             Self::LockedAbsent { .. } => Some("run `csk update` to fetch it".to_owned()),
             Self::LockMoved { .. } => Some(
                 "ask the skill's author why; to accept the new commit, run `csk lock --upgrade`".to_owned(),
             ),
             Self::LockBundle { .. } | Self::LockedTree { .. } => {
-                Some("do not use it until you know why".to_owned())
+                Some("do not use the skill until you know why".to_owned())
             }
             Self::MovedTag { .. } => {
                 Some("ask the skill's author why, or install without --strict-tags".to_owned())

@@ -73,10 +73,10 @@ pub fn install(
             match (mode, rules.lock) {
                 (Mode::DryRun, _) | (_, LockfileMode::Require) => {}
                 (_, LockfileMode::Follow) => {
-                    update_lockfile(environment, target, &mut report, &Upgrade::Needed)
+                    update_lockfile(environment, target, &mut report, &Upgrade::Needed);
                 }
                 (_, LockfileMode::Refresh) => {
-                    update_lockfile(environment, target, &mut report, &Upgrade::All)
+                    update_lockfile(environment, target, &mut report, &Upgrade::All);
                 }
             }
             report

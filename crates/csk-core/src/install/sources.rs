@@ -39,7 +39,7 @@ pub(super) fn check_root(environment: &Environment, targets: &[Target]) -> Resul
     }
     let what =
         if root.as_path().is_dir() { "contains no git repositories" } else { "does not exist" };
-    Err(RunError::SkillsRoot(format!("skills_root {root} {what}")))
+    Err(RunError::SkillsRoot(format!("skills_root `{root}` {what}")))
 }
 
 /// The name of a repository, and the result of fetching it.
@@ -53,7 +53,8 @@ pub fn update(
     let root = &environment.skills_root;
     let names = repositories(root);
     if names.is_empty() {
-        let message = format!("skills_root {root} does not exist or contains no git repositories");
+        let message =
+            format!("skills_root `{root}` does not exist or contains no git repositories");
         return Err(RunError::SkillsRoot(message));
     }
     let fetch_one = |name: String| {
@@ -111,7 +112,7 @@ fn clone_repository(
     progress: &dyn Progress,
 ) -> Result<(), GitError> {
     let root = &environment.skills_root;
-    let files = |error: std::io::Error| GitError::Failed(format!("cannot write {root}: {error}"));
+    let files = |error: std::io::Error| GitError::Failed(format!("cannot write `{root}`: {error}"));
     let (_lock, staged) = stage_clone(environment, source)?;
     let place = root.join(source.as_str());
     // Another csk may have cloned it while this one waited.
@@ -161,7 +162,7 @@ fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
     let folder = environment.home.join("locks");
     let busy = |error: LockError| GitError::Busy(error.to_string());
     fs::create_dir_all(folder.as_path())
-        .map_err(|error| GitError::Busy(format!("cannot create {folder}: {error}")))?;
+        .map_err(|error| GitError::Busy(format!("cannot create `{folder}`: {error}")))?;
     Lock::acquire(&folder.join(format!("{source}.lock")), environment.source_timeout).map_err(busy)
 }
 

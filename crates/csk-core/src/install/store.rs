@@ -1,4 +1,4 @@
-//! The command store: `runtime/<skill>/<commit>/` in csk's home contains a skill's command files.
+//! The command store: `runtime/<skill>/<commit>/` in csk's home folder contains a skill's command files.
 //!
 //! A folder is staged, then moved into place as a whole: read-only, with a list of the digests of its files. If it
 //! differs from its list, it was tampered with and is written again.
@@ -78,7 +78,7 @@ pub enum CommandFilesState {
 }
 
 impl Store {
-    /// Opens the store in csk's home.
+    /// Opens the store in csk's home folder.
     pub fn new(home: &AbsPath) -> Self {
         let layout = StoreLayout::new(home);
         let seen = Mutex::new(FingerprintCache::load(home, &layout.folder));
@@ -193,7 +193,7 @@ impl Store {
         let kept = (0..1000)
             .map(|number| backups.join(format!("{skill}@runtime-{number}")))
             .find(|kept| std::fs::symlink_metadata(kept.as_path()).is_err())
-            .ok_or_else(|| SkillError::Write(format!("too many backups in {backups}")))?;
+            .ok_or_else(|| SkillError::Write(format!("too many backups in `{backups}`")))?;
         // A read-only folder cannot be moved.
         if let Ok(found) = std::fs::symlink_metadata(place.as_path())
             && found.is_dir()

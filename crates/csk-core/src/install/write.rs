@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use skill::{MARKER_FILE, Marker};
 use skill_fs::{
-    AbsPath, Digests, Entry, FsError, Kind, Root, WRITTEN_BACK, WalkLimits, digests, fingerprint,
+    AbsPath, BACKDATED_BY, Digests, Entry, FsError, Kind, Root, WalkLimits, digests, fingerprint,
     walk,
 };
 
@@ -57,7 +57,7 @@ pub(super) fn write_files(
         write_new(&path, file.kind, mode, |out| {
             file.content.feed(|bytes| out.write_all(bytes)).map_err(|error| match error {
                 SourceError::Copy(error) => {
-                    SkillError::Write(format!("cannot write {path}: {error}"))
+                    SkillError::Write(format!("cannot write `{path}`: {error}"))
                 }
                 other => SkillError::from(other),
             })
@@ -120,7 +120,8 @@ fn copy(
                 make_link(text, place.as_path()).map_err(|error| io_error(&place, &error))?;
             }
             Kind::Other(kind) => {
-                let message = format!("cannot back up {source}, which is {kind}; move it away");
+                let message =
+                    format!("cannot back up `{source}`, which is {kind}; move it elsewhere");
                 return Err(SkillError::Write(message));
             }
         }
@@ -158,7 +159,7 @@ fn write_new(
     }
     let mut out = options.open(path.as_path()).map_err(|error| io_error(path, &error))?;
     fill(&mut out)?;
-    out.set_modified(now() - WRITTEN_BACK).map_err(|error| io_error(path, &error))
+    out.set_modified(now() - BACKDATED_BY).map_err(|error| io_error(path, &error))
 }
 
 /// The permissions of written files.
@@ -200,7 +201,7 @@ fn create(folder: &AbsPath) -> Result<(), SkillError> {
 }
 
 pub(super) fn io_error(path: &AbsPath, error: &io::Error) -> SkillError {
-    SkillError::Write(format!("cannot write {path}: {error}"))
+    SkillError::Write(format!("cannot write `{path}`: {error}"))
 }
 
 pub(super) fn write_error(error: &FsError) -> SkillError {

@@ -211,10 +211,10 @@ impl Auditor {
             Decision::Refuse { reason, hint } => Ruling::Refuse { reason, hint },
             Decision::Ask(request) => match self.ask(&request) {
                 Some(true) => Ruling::Warn(
-                    "the audit says BLOCK; installed because you confirmed it".to_owned(),
+                    "audit verdict BLOCK; installed because you confirmed it".to_owned(),
                 ),
                 answer => Ruling::Refuse {
-                    reason: format!("the audit says BLOCK: {}", request.reasons.join("; ")),
+                    reason: format!("audit verdict BLOCK: {}", request.reasons.join("; ")),
                     hint: match answer {
                         Some(_) => "run `csk audit` for details".to_owned(),
                         None => {

@@ -19,7 +19,7 @@ pub struct CacheSize {
     pub bytes: u64,
 }
 
-/// Returns the folder of the cache below csk's home.
+/// Returns the folder of the cache below csk's home folder.
 pub fn cache_folder(home: &AbsPath) -> AbsPath {
     home.join("cache")
 }

@@ -160,8 +160,9 @@ pub fn compare_local(
 ) -> Result<Comparison, CompareError> {
     let marker = installed(target, observed, name)?
         .ok_or_else(|| CompareError::NotInstalled(name.clone()))?;
-    let commit = Commit::new(&marker.commit)
-        .ok_or_else(|| SkillError::Marker("its marker has no valid commit id".to_owned()))?;
+    let commit = Commit::new(&marker.commit).ok_or_else(|| {
+        SkillError::Marker("its install marker has no valid commit ID".to_owned())
+    })?;
     let skill = Declaration {
         name: name.clone(),
         source: marker.source.clone(),

@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for UniqueEntries {
             type Value = UniqueEntries;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of skills")
+                f.write_str("an object with a key for each skill")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueEntries, A::Error> {
@@ -102,7 +102,9 @@ fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
         (None, Some(source), "gitlab") => git_url(&format!("https://gitlab.com/{source}")),
         (None, Some(source), "git") => git_url(source),
         (_, _, other) => {
-            return Err(format!("source type `{other}` is not a git repository"));
+            return Err(format!(
+                "source type `{other}` is not supported; only git repositories can be imported"
+            ));
         }
     };
     let url = url.ok_or_else(|| {
@@ -116,7 +118,7 @@ fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
         ),
     };
     let source =
-        source_name(&url).ok_or_else(|| format!("cannot derive a repository name from {url}"))?;
+        source_name(&url).ok_or_else(|| format!("cannot derive a repository name from `{url}`"))?;
     let reference = text("ref")?.map(str::to_owned);
     Ok(ForeignOrigin { source, git: url, path, reference, kind: None })
 }

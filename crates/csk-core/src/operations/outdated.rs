@@ -92,7 +92,7 @@ pub fn outdated(
                     known.is_remote.then(|| commit_of(&known.refs, &skill.reference)).flatten();
                 let (kind, name) = (skill.reference.kind, &skill.reference.name);
                 let is_gone = known.is_remote && kind != RefKind::Revision && remote.is_none();
-                let gone = is_gone.then(|| format!("the origin has no {} `{name}`", kind.as_str()));
+                let gone = is_gone.then(|| format!("the remote has no {} `{name}`", kind.as_str()));
                 Some(SkillVersions {
                     name: skill.name.clone(),
                     reference: skill.reference.clone(),
@@ -135,7 +135,7 @@ fn list_refs(
         Ok(Some(refs)) => SourceRefs { refs, is_remote: true, error: None },
         Ok(None) => local(None),
         Err(error @ GitError::NotRun(_)) => local(Some(error.to_string())),
-        Err(error) => local(Some(format!("cannot query the origin of {source}: {error}"))),
+        Err(error) => local(Some(format!("cannot query the remote of `{source}`: {error}"))),
     }
 }
 

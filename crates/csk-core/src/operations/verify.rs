@@ -67,7 +67,7 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
         plan.env.iter().map(|file| format!("{} is missing or incorrect", file.path)).collect();
     problems.extend(plan.warnings.iter().cloned());
     let gone = plan.command_changes().filter(|change| change.target.is_none());
-    let gone = gone.map(|change| format!("command `{}` belongs to no skill", change.command));
+    let gone = gone.map(|change| format!("no skill provides the command `{}`", change.command));
     problems.extend(gone);
     problems.extend(
         plan.removals.iter().map(|skill| format!("`{}` is no longer declared", skill.name)),
@@ -80,7 +80,9 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
         }
         match &plan.label {
             Label::ContentDrift(Some(what)) => problems.push(what.clone()),
-            Label::UpdateAvailable => problems.push("another version is declared".to_owned()),
+            Label::UpdateAvailable => {
+                problems.push("Skillfile.json declares a different version".to_owned());
+            }
             Label::Missing
             | Label::ContentDrift(None)
             | Label::UpToDate
@@ -114,9 +116,10 @@ impl Checker<'_> {
             Some(ContextState::Installed { marker, content, .. })
                 if marker.context_rules != Some(CONTEXT_RULES) =>
             {
-                let mut problems = vec!["installed by an older csk; run `csk install`".to_owned()];
+                let mut problems =
+                    vec!["installed by an older csk; run `csk install` to update it".to_owned()];
                 if is_edited(marker, content) {
-                    problems.push("installed files were changed".to_owned());
+                    problems.push("installed files were modified".to_owned());
                 }
                 problems
             }
@@ -137,8 +140,9 @@ impl Checker<'_> {
 
     /// Rebuilds the skill at the commit in its marker, from git's objects alone.
     fn rebuild(&self, skill: &Declaration, marker: &Marker) -> Result<Prepared, String> {
-        let commit = Commit::new(&marker.commit)
-            .ok_or_else(|| format!("its marker has an invalid commit id: `{}`", marker.commit))?;
+        let commit = Commit::new(&marker.commit).ok_or_else(|| {
+            format!("its install marker has an invalid commit ID: `{}`", marker.commit)
+        })?;
         let sources = Sources {
             skills_root: &self.environment.skills_root,
             cache: &Cache::new(&self.environment.home, CacheMode::Disabled),
@@ -174,7 +178,7 @@ impl Checker<'_> {
         );
         check(
             found.bundle == built.context || found.content != built.content,
-            "modes, links or files differ from its commit",
+            "modes, links or files differ from the commit",
         );
         if let Some(list) = &built.list
             && let Some(what) = self.store.differs(&marker.name, marker.runtime_id(), list)
@@ -203,7 +207,7 @@ impl Checker<'_> {
             let (found, expected) = (marker.to_json(), expected.to_json());
             let line = found.lines().find(|line| !expected.lines().any(|other| other == *line));
             let line = line.map_or("an entry is missing", str::trim);
-            problems.push(format!("its marker was changed: {line}"));
+            problems.push(format!("its install marker was changed: {line}"));
         }
     }
 
@@ -211,7 +215,7 @@ impl Checker<'_> {
         let Some(lock) = &self.target.lock else { return };
         match lock.get(skill) {
             None => problems
-                .push("missing from Skillfile.lock, or locked to another reference".to_owned()),
+                .push("missing from Skillfile.lock, or locked to a different reference".to_owned()),
             Some(locked) if locked.commit.as_str() != marker.commit => problems.push(format!(
                 "Skillfile.lock pins {}, but {} is installed",
                 locked.commit.short(),

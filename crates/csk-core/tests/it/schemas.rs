@@ -34,7 +34,7 @@ fn check(name: &str, parse: impl Fn(&str) -> Vec<Diagnostic>, cases: &[(bool, &s
 }
 
 #[test]
-fn skillfiles_get_the_same_verdict() {
+fn parser_and_schema_agree_on_skillfiles() {
     let parse = |text: &str| Skillfile::parse("f", text, &Agents::default()).1;
     check(
         "skillfile",
@@ -72,7 +72,7 @@ fn skillfiles_get_the_same_verdict() {
 }
 
 #[test]
-fn configs_get_the_same_verdict() {
+fn parser_and_schema_agree_on_configs() {
     let home = AbsPath::new("/home/me").unwrap();
     let parse = |text: &str| Config::parse("f", text, Some(&home)).1;
     check(
@@ -108,7 +108,7 @@ fn configs_get_the_same_verdict() {
 }
 
 #[test]
-fn markers_and_ledgers_get_the_same_verdict() {
+fn parser_and_schema_agree_on_markers_and_ledgers() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let marker = |more: &str| {
         format!(
@@ -144,7 +144,7 @@ fn markers_and_ledgers_get_the_same_verdict() {
 }
 
 #[test]
-fn manifests_get_the_same_verdict() {
+fn parser_and_schema_agree_on_manifests() {
     // Every path exists, so that only the format counts.
     let tree =
         |path: &str| Some(if path.contains('/') { TreeEntry::File } else { TreeEntry::Folder });
@@ -199,7 +199,7 @@ fn manifests_get_the_same_verdict() {
 }
 
 #[test]
-fn locks_get_the_same_verdict() {
+fn parser_and_schema_agree_on_lockfiles() {
     let entry = |more: &str| {
         let id = "a".repeat(40);
         let digest = format!("sha256:{}", "b".repeat(64));

@@ -57,7 +57,7 @@ Writes: Skillfile.json",
 #[derive(Debug, clap::Args)]
 #[command(after_help = ADD)]
 pub(crate) struct AddArgs {
-    /// Name of the skill
+    /// Skill name
     #[arg(add = term::names(crate::completion::repositories))]
     name: String,
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub(crate) struct SkillFlags {
     /// URL to clone the repository from
     #[arg(long, value_name = "URL")]
     git: Option<String>,
-    /// Name of the repository under skills_root, if different from NAME
+    /// Repository name under skills_root, if different from NAME
     #[arg(long, value_name = "NAME", add = term::names(crate::completion::repositories))]
     source: Option<String>,
     /// Subfolder of the repository that contains the skill, if it is not the whole repository
@@ -95,7 +95,7 @@ struct ReferenceFlags {
     /// Install this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Follow this branch
+    /// Track this branch
     #[arg(long)]
     branch: Option<String>,
     /// Install this commit
@@ -107,7 +107,7 @@ struct ReferenceFlags {
 #[derive(Debug, clap::Args)]
 #[command(after_help = REMOVE)]
 pub(crate) struct RemoveArgs {
-    /// Name of the skill
+    /// Skill name
     #[arg(add = term::names(crate::completion::skills))]
     name: String,
     /// Project alias, or a path inside a project [default: the enclosing project]
@@ -120,7 +120,7 @@ pub(crate) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitC
     let root = project_root(context, &config, args.project.as_deref())?;
     if !work_tree(&root)? {
         return Err(Failure::usage(format!("`{root}` is not inside a git repository"))
-            .with_hint("run `git init` there first; git has to ignore the files that csk installs")
+            .with_hint("run `git init` there first; csk requires a git repository that ignores the files it installs")
             .into());
     }
     add_to(context, &config, &root, &args.name, &args.skill)
@@ -189,15 +189,16 @@ fn edited(root: &AbsPath, config: &Config, declaration: &Declaration) -> anyhow:
 pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let root = project_root(context, &config, args.project.as_deref())?;
-    remove_from(context, &config, &root, &args.name)
+    remove_from(context, &config, &root, &args.name, "csk install")
 }
 
-/// Removes a skill from the Skillfile at `root`.
+/// Removes a skill from the Skillfile at `root`. The command `install` then uninstalls it.
 pub(crate) fn remove_from(
     context: &mut Context,
     config: &Config,
     root: &AbsPath,
     name: &str,
+    install: &str,
 ) -> anyhow::Result<ExitCode> {
     let _lock = context.lock()?;
     let (text, file) = read_valid_skillfile(root, config)?;
@@ -216,7 +217,7 @@ pub(crate) fn remove_from(
     write_file(&path, new.as_bytes())?;
     context
         .ui
-        .done(&format!("{name} removed from {SKILLFILE}; run `csk install` to uninstall it\n"))?;
+        .done(&format!("{name} removed from {SKILLFILE}; run `{install}` to uninstall it\n"))?;
     Ok(ExitCode::Done)
 }
 
@@ -227,8 +228,11 @@ pub(crate) fn project_root(
 ) -> anyhow::Result<AbsPath> {
     let Some(target) = target else {
         return Ok(find_root(&context.cwd).ok_or_else(|| {
-            Failure::usage(format!("{SKILLFILE} not found in or above `{}`", context.cwd))
-                .with_hint("run `csk init` to create one")
+            Failure::usage(format!(
+                "{SKILLFILE} not found in `{}` or any parent folder",
+                context.cwd
+            ))
+            .with_hint("run `csk init` to create one")
         })?);
     };
     let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
@@ -288,7 +292,7 @@ fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> anyhow::Resu
         },
         git: flags.git.clone().or_else(|| existing.and_then(|existing| existing.git.clone())),
         reference: reference
-            .ok_or_else(|| Failure::usage("one of --tag, --branch and --revision is required"))?,
+            .ok_or_else(|| Failure::usage("one of --tag, --branch or --revision is required"))?,
         name,
     })
 }

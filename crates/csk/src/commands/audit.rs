@@ -22,9 +22,9 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Analyzes skills without running them and without sending anything anywhere. It reports what each
-skill can do and what looks malicious. It reads prose, code blocks, scripts, frontmatter, comments
-and encoded text, and traces where secrets go.
+Analyzes skills without running them or sending data anywhere. It reports what each skill can do
+and what looks malicious. It reads prose, code blocks, scripts, frontmatter, comments and encoded
+text, and traces where secrets go.
 
 Verdicts:
   PASS          no findings
@@ -35,20 +35,20 @@ Verdicts:
 A revoked skill is always shown as REVOKED.
 
 Targets:
-  (none)        the skills of the enclosing project
-  SKILL         a skill that the project declares
+  (none)        the enclosing project's skills
+  SKILL         a skill declared by the project
   DIR           a skill folder, or a folder of skill folders
   REPO@REF      a repository (its name under skills_root, or its path) at a tag, branch or commit
-`list` and `verify` are subcommands; write `./list` to audit a folder of that name.
+`list` and `verify` are subcommands; use `./list` to audit a folder with that name.
 
-Reads:  the files of the skills; audit/policy.json in csk's home; config.json and the repositories
-        if the target requires them
+Reads:  the skill files; audit/policy.json in csk's home folder; config.json and the repositories if
+        the target requires them
 Writes: the --output file; audit/policy.json with --allow, --revoke and --suppress;
-        audit/verdicts/ in csk's home (verdicts for commits)
-Your decisions are stored only in csk's home; nothing shipped inside a skill can act as one.",
+        audit/verdicts/ in csk's home folder (verdicts for commits)
+Your decisions are stored only in csk's home folder; a skill cannot ship its own.",
     exit_codes: &[
         ExitCode::Done.when("no skill is blocked or revoked; with --strict, none needs review either"),
-        ExitCode::Failed.when("a skill is blocked or revoked; with --strict, also on REVIEW and UNANALYZABLE without a pin"),
+        ExitCode::Failed.when("a skill is blocked or revoked; with --strict, also if an unpinned skill is rated REVIEW or UNANALYZABLE"),
         ExitCode::Usage.when("usage or configuration error, or the target cannot be read"),
         ExitCode::Locked.usual(),
     ],
@@ -71,28 +71,28 @@ Your decisions are stored only in csk's home; nothing shipped inside a skill can
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     command: Option<AuditCommand>,
-    /// What to audit [default: the skills of the enclosing project]
+    /// What to audit [default: the enclosing project's skills]
     #[arg(value_name = "SKILL|DIR|REPO@REF")]
     target: Option<String>,
-    /// Compare two versions: capabilities gained and lost. With only A, compare the installed version with A
+    /// Show the capabilities gained and lost between two versions. With only A, compare the installed version with A
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
     diff: Vec<String>,
     /// Explain a rule: what it detects and why it matters
     #[arg(long, value_name = "RULE", conflicts_with_all = ["target", "diff"])]
     explain: Option<String>,
-    /// Pin a bundle that you have reviewed
+    /// Pin a bundle you have reviewed
     #[arg(long, value_name = "DIGEST", requires = "reason", conflicts_with_all = ["target", "diff", "revoke", "suppress"])]
     allow: Option<String>,
     /// Never install this bundle, or anything from this source
     #[arg(long, value_name = "DIGEST|SOURCE", requires = "reason", conflicts_with_all = ["target", "diff", "suppress"])]
     revoke: Option<String>,
-    /// Suppress one finding of the target
+    /// Suppress one finding in the target
     #[arg(long, value_name = "FINGERPRINT", requires = "reason", requires = "target")]
     suppress: Option<String>,
     /// Reason for the decision, stored with it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Date on which the suppression expires
+    /// Date the suppression expires
     #[arg(long, value_name = "DATE", requires = "suppress")]
     expires: Option<String>,
     #[command(flatten)]
@@ -166,7 +166,7 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow
         [one] => (find::installed(context, one)?, find::bundles(context, Some(one))?),
         _ => {
             return Err(
-                Failure::usage("--diff takes two versions, or one skill of the project").into()
+                Failure::usage("--diff takes two versions, or one skill in the project").into()
             );
         }
     };

@@ -17,10 +17,10 @@ use crate::projects::canonical;
 
 const HELP: HelpText = HelpText {
     text: "\
-Creates the config file. On a terminal, csk prompts for the values that no flag sets; elsewhere it uses only the flags. \
+Creates the config file. In a terminal, csk prompts for values not set by flags; otherwise it uses only the flags. \
 An existing config is replaced only after confirmation, or with --force.
 
-Reads:  your answers
+Reads:  stdin
 Writes: ~/.cocoaskills/config.json (or the file in CSK_CONFIG); with --shell-hook install, your shell's startup file",
     exit_codes: &[
         ExitCode::Done.usual(),
@@ -37,13 +37,13 @@ Writes: ~/.cocoaskills/config.json (or the file in CSK_CONFIG); with --shell-hoo
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct BootstrapArgs {
-    /// Folder that holds the git repositories of skills
+    /// Folder that contains the skill repositories
     #[arg(long, value_name = "DIR")]
     skills_root: Option<String>,
-    /// Default locale for projects that set none
+    /// Default locale for projects that do not set one
     #[arg(long)]
     locale: Option<String>,
-    /// Default agents for projects that set none
+    /// Default agents for projects that do not set any
     #[arg(long, value_delimiter = ',', value_name = "AGENT,…")]
     agents: Option<Vec<String>>,
     /// Project to add; may be repeated
@@ -147,7 +147,7 @@ fn shell_hook(context: &mut Context, hook: Hook) -> anyhow::Result<()> {
         (Hook::Skip, _) => Ok(()),
         (Hook::Install, Some(shell)) => install(context, shell),
         (Hook::Install, None) => Err(Failure::usage(
-            "the config was written, but csk has no hook for the shell in SHELL",
+            "the config was written, but csk has no hook for the shell in $SHELL",
         )
         .with_hint("run `csk shell-init SHELL --install`")
         .into()),
@@ -230,7 +230,7 @@ fn ask_until<T>(
         let answer = ask(context, question)?;
         match read(context, &answer) {
             Ok(value) => return Ok(value),
-            Err(error) => report(&error).print(&mut context.ui, ErrorFormat::Words),
+            Err(error) => report(&error).print(&mut context.ui, ErrorFormat::Text),
         };
     }
 }

@@ -11,7 +11,7 @@ use crate::exit_code::ExitCode;
 
 const GROUP: HelpText = HelpText {
     text: "\
-Shows or clears the cache of snapshots. csk caches the files of installed commits so that it does not have to read them \
+Shows or clears the snapshot cache. csk caches the files of installed commits so that it does not have to read them \
 from git again. You can delete the cache at any time.
 
 Reads:  the cache
@@ -26,7 +26,7 @@ Writes: the cache, with `clean`",
 
 const DIR: HelpText = HelpText {
     text: "\
-Prints the path of the cache folder.
+Prints the cache folder path.
 
 Reads:  nothing
 Writes: nothing",
@@ -49,7 +49,7 @@ Writes: nothing",
 
 const CLEAN: HelpText = HelpText {
     text: "\
-Removes cached snapshots: all of them, or only those older than a number of days. Installed skills are not affected.
+Removes all cached snapshots, or only those that are at least a given number of days old. Installed skills are not affected.
 
 Reads:  the cache
 Writes: the cache",
@@ -74,14 +74,14 @@ pub(crate) struct CacheArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum CacheCommand {
-    /// Print the path of the cache
+    /// Print the cache path
     #[command(after_help = DIR)]
     Dir {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print the size of the cache
+    /// Print the cache size
     #[command(after_help = SIZE)]
     Size {
         /// Print JSON

@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Prints the path of the config file and the effective settings. Environment variables override your config file, which \
+Prints the config file path and the effective settings. Environment variables override your config file, which \
 overrides the system config (/etc/cocoaskills/config.json). The system config can enforce keys.
 
 Reads:  /etc/cocoaskills/config.json, config.json (or the file in CSK_CONFIG)
@@ -33,18 +33,18 @@ Writes: nothing
 
 Keys of config.json:
   schema_version          1
-  skills_root             folder that holds the git repositories of skills
-  preferred_locale        locale of projects that set none
-  default_agents          agents of projects that set none
-  adapter_mode            auto, symlink or copy: how skills are added to the folders of agents
+  skills_root             folder that contains the skill repositories
+  preferred_locale        locale for projects that do not set one
+  default_agents          agents for projects that do not set any
+  adapter_mode            auto, symlink or copy: how skills are added to agent folders
   audit                   off, advisory or strict: whether installs are audited; flags can only make it stricter
   allow_local_sources     true: allow cloning from file:// and path URLs
   commands_first          true: skill commands come before your own programs on PATH
   worktree_alias_pattern  regular expression for task IDs in branch names
-  agents                  {ID: {project_path, user_path}}: custom agents, or different folders for built-in ones
+  agents                  {ID: {project_path, user_path}}: custom agents, or different folders for built-in agents
   projects                {ALIAS: {path, agents, project_alias, checkout_alias}}
 
-/etc/cocoaskills/config.json applies to every user of the machine. It has the same keys except `projects`, and:
+/etc/cocoaskills/config.json applies to all users of this machine. It supports the same keys except `projects`, plus:
   locked                  keys that users, environment variables and projects cannot override
 Users can only make `audit` and `allow_local_sources` stricter.
 
@@ -68,7 +68,7 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum ConfigCommand {
-    /// Print the path of the config file and the effective settings
+    /// Print the config file path and the effective settings
     #[command(after_help = HELP)]
     Show {
         /// Print JSON

@@ -18,9 +18,9 @@ use crate::projects::{Selection, UnreadableProject, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Shows what an upgrade would change in each skill: files (command files are listed under runtime/), the text of SKILL.md, \
+Shows what an upgrade would change in each skill: files (command files are listed under runtime/), SKILL.md text, \
 commands, required programs and declared capabilities. It compares the installed version with the tag or branch in your \
-local clone; run `csk update` first to fetch. With --local it shows edits made to the installed files.
+local clone; run `csk update` first to fetch. With --local, it shows edits made to the installed files.
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, the installed skills
 Writes: nothing",
@@ -38,11 +38,11 @@ Writes: nothing",
     ],
 };
 
-/// Show what an upgrade would change, or local edits
+/// Show what an upgrade would change, or your local edits
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DiffArgs {
-    /// Skill to compare [default: all skills of the project]
+    /// Skill to compare [default: all skills in the project]
     #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: Option<String>,
     /// Project alias, or a path inside a project [default: the enclosing project, else all configured projects]
@@ -223,7 +223,7 @@ fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
         text += &format!("  {}\n", safe_line(&line));
     }
     for (path, change) in &found.files {
-        text += &format!("  {} {}\n", change.word(), safe_line(path));
+        text += &format!("  {} {}\n", change.label(), safe_line(path));
     }
     for (path, change) in &found.files {
         if path == SKILL_FILE || args.all_files || args.local {
@@ -288,7 +288,7 @@ fn as_json(target: &Target, found: &Comparison) -> SkillDiffJson {
             .iter()
             .map(|(path, change)| FileDiffJson {
                 path: path.clone(),
-                change: change.word().to_owned(),
+                change: change.label().to_owned(),
                 diff: lines(path, change),
             })
             .collect(),

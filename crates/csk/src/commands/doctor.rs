@@ -26,11 +26,11 @@ use crate::projects::{Selection, located_message, select_any};
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks this setup for problems and prints a fix for each: git, the config, repositories, files that git should ignore, \
-agents that see a skill twice, dangling links, the shell hook, edited or incomplete installs, caches, and the sandbox of \
-openskills. It changes nothing.
+Checks this setup for problems and prints a fix for each one. The checks cover git, the config, repositories, files that \
+git should ignore, agents that see a skill twice, dangling links, the shell hook, edited or incomplete installs, caches, \
+and the openskills sandbox. It changes nothing.
 
-Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, the installed skills, csk's home; \
+Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, the installed skills, csk's home folder; \
 runs `git --version` and `openskills sandbox check`
 Writes: nothing",
     exit_codes: &[
@@ -180,7 +180,7 @@ fn configured(config: &Config, checks: &mut Checks) {
             checks.note(
                 "skills_root",
                 format!("{path} is an unfinished clone"),
-                "remove it, or wait for the next clone of the same repository to clean up",
+                "remove it, or let the next clone of the same repository clean it up",
             );
         }
     } else {
@@ -255,7 +255,7 @@ fn targets(
                 let fix = match error.hint() {
                     Some(hint) => hint.to_owned(),
                     None if text.contains(LEDGER_FILE) => {
-                        "move the file away; csk then treats the contents of its folder as yours"
+                        "move the file elsewhere; csk then treats everything in its folder as your own files"
                             .to_owned()
                     }
                     None => install,
@@ -332,7 +332,7 @@ fn shadowed(context: &Context, target: &Target, plan: &Plan, checks: &mut Checks
         let other = shadowing(&context.home, &target.folder(BIN), &path, command.as_str());
         if let Some(other) = other {
             let message = format!(
-                "{}: command `{command}` of `{skill}` is shadowed by {}",
+                "{}: command `{command}` from `{skill}` is shadowed by `{}`",
                 target.alias,
                 other.display()
             );
@@ -431,7 +431,7 @@ fn duplicates(target: &Target, global: Option<&Target>, checks: &mut Checks) {
             checks.note(
                 "twice",
                 format!(
-                    "{}: {id} reads {SKILLS} directly and sees each skill again in {}",
+                    "{}: {id} reads {SKILLS} directly and sees every skill a second time in {}",
                     target.alias,
                     agent.adapter.as_deref().unwrap_or_default()
                 ),
@@ -482,7 +482,7 @@ fn caches(context: &Context, config: &Config, checks: &mut Checks) {
         if count > 0 {
             checks.note(
                 "cache",
-                format!("unused command files of {}", counted(count, "skill version")),
+                format!("unused command files from {}", counted(count, "skill version")),
                 "csk gc",
             );
         }
@@ -500,7 +500,7 @@ fn caches(context: &Context, config: &Config, checks: &mut Checks) {
             checks.note("cache", format!("the cache uses {mib} MiB"), "csk cache clean");
         }
         Ok(size) => {
-            checks.ok("cache", format!("{} MiB of snapshots", size.bytes.div_ceil(1 << 20)))
+            checks.ok("cache", format!("{} MiB of snapshots", size.bytes.div_ceil(1 << 20)));
         }
         Err(error) => checks.note("cache", error.to_string(), "csk cache clean"),
     }

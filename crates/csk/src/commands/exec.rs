@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use csk_core::CommandOrder;
-use csk_core::install::{BIN, Consumers, commands_folder, global_commands, own_entries};
+use csk_core::install::{BIN, Consumers, commands_folder, global_commands, user_path_entries};
 use csk_core::project::find_root;
 
 use term::{Failure, HelpText};
@@ -19,16 +19,16 @@ use crate::projects::{Selection, canonical, locate_projects};
 
 const HELP: HelpText = HelpText {
     text: "\
-Runs a command with the commands of a project's skills on PATH. They come after your own PATH entries and before the \
-commands of the global scope; set `commands_first` in config.json to put skill commands first. Only links that csk \
-created are used, not other files in .agents/bin. Agents started this way need no shell hook. CSK_PROJECT_ROOT is set to \
-the project folder. csk replaces itself with the command, so streams, signals and the exit code are those of the command.
+Runs a command with a project's skill commands on PATH. They come after your own PATH entries and before global skill \
+commands; set `commands_first` in config.json to put skill commands first. Only links that csk \
+created are used, not other files in .agents/bin. Agents started this way do not need the shell hook. CSK_PROJECT_ROOT is set to \
+the project folder. csk replaces itself with the command, so streams, signals and the exit code are the command's own.
 
 Reads:  config.json
 Writes: nothing",
     exit_codes: &[
         ExitCode::OWN,
-        ExitCode::Usage.when("usage error, no project found, or nothing is installed in it"),
+        ExitCode::Usage.when("usage error, no project found, or no skills are installed in it"),
         ExitCode::NotExecutable.when("the command cannot be executed"),
         ExitCode::CommandNotFound.when("command not found"),
     ],
@@ -59,7 +59,7 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> anyhow::Result<Exi
     let root = match &args.project {
         // The enclosing project is found without a config.
         None => find_root(&context.cwd).ok_or_else(|| {
-            Failure::usage(format!("no Skillfile.json in or above `{}`", context.cwd))
+            Failure::usage(format!("no Skillfile.json in `{}` or any parent folder", context.cwd))
                 .with_hint("change to a project folder, or use --project")
         })?,
         Some(target) => {
@@ -82,8 +82,9 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> anyhow::Result<Exi
     let path = std::env::var_os("PATH").unwrap_or_default();
     let bin = root.join(BIN);
     // A checkout's `.agents/bin` is not one of the user's own entries, even if it is on PATH.
-    let own =
-        own_entries(&context.home, &path).into_iter().filter(|folder| folder != bin.as_path());
+    let own = user_path_entries(&context.home, &path)
+        .into_iter()
+        .filter(|folder| folder != bin.as_path());
     let folders: Vec<_> = match context.command_order() {
         CommandOrder::Last => own.chain(ours).collect(),
         CommandOrder::First => ours.chain(own).collect(),

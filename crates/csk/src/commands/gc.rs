@@ -9,13 +9,13 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Removes command files that no installed skill uses anymore. Installs do this automatically; run it after deleting a \
-project, whose receipts and cached stamps are removed as well. Command files are in use if an install marker refers to \
+Removes command files that no installed skill uses anymore. Installs do this automatically. Run `csk gc` after deleting a \
+project to remove the project's receipts and cached stamps as well. Command files are in use if an install marker refers to \
 them in a configured project, in any other folder with installed skills, or in the global scope. If a marker cannot be \
-read, nothing of that skill is removed.
+read, none of that skill's files are removed.
 
 Reads:  config.json, consumers.json, the install markers of installed skills
-Writes: runtime/, receipts/, cache/ and consumers.json in csk's home",
+Writes: runtime/, receipts/, cache/ and consumers.json in csk's home folder",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Failed.when("a project cannot be read; nothing was removed"),
@@ -63,7 +63,9 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> anyhow::Result<ExitCod
     }
     for root in &garbage.forgotten {
         let root = safe_line(root.as_str());
-        context.ui.done(&format!("{root}: folder is gone; csk's records of it {action}\n"))?;
+        context
+            .ui
+            .done(&format!("{root}: folder no longer exists; csk's records of it {action}\n"))?;
     }
     Ok(ExitCode::Done)
 }

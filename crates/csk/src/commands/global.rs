@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "creates the folder of the global scope")]
 
-use csk_core::install::{LockUse, Target};
+use csk_core::install::{LockfileMode, Target};
 use csk_core::output::{GlobalListJson, VERSION};
 use csk_core::{Config, Declaration, SKILLFILE, Scope, Skillfile};
 use skill_fs::{AbsPath, read_text, write_file};
@@ -19,12 +19,12 @@ use crate::projects::{ProjectLocation, SelectedProjects, SkillfileState, read_sk
 const HELP: HelpText = HelpText {
     text: "\
 Manages skills installed for your user account, available in every project. They are declared in global/Skillfile.json \
-in csk's home, installed next to it, and added to the folders in your home that agents read. With the shell hook, their \
-commands are on PATH everywhere; a project's commands of the same name take precedence. Each subcommand works like the \
-command of the same name for a project. `outdated`, `diff`, `lock`, `verify` and others accept --global.
+in csk's home folder, installed next to it, and added to the agent folders in your home. With the shell hook, their \
+commands are on PATH everywhere; project commands with the same name take precedence. Each subcommand works like the \
+project command of the same name. `outdated`, `diff`, `lock`, `verify` and others accept --global.
 
 Reads:  config.json, global/Skillfile.json, the repositories under skills_root
-Writes: global/ in csk's home, and the agent folders in your home",
+Writes: global/ in csk's home folder, and the agent folders in your home",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Failed.when("a skill failed; the others were processed"),
@@ -41,10 +41,10 @@ Writes: global/ in csk's home, and the agent folders in your home",
 
 const INIT: HelpText = HelpText {
     text: "\
-Creates an empty global/Skillfile.json in csk's home. An existing file is not changed.
+Creates an empty global/Skillfile.json in csk's home folder. An existing file is not changed.
 
 Reads:  config.json
-Writes: global/Skillfile.json in csk's home",
+Writes: global/Skillfile.json in csk's home folder",
     exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.usual()],
     examples: &["csk global init"],
 };
@@ -117,7 +117,7 @@ Installs the skills declared in global/Skillfile.json. Existing repositories are
 has a `git` URL is cloned. If global/Skillfile.lock exists, its commits are installed.
 
 Reads:  config.json, global/Skillfile.json, global/Skillfile.lock, the repositories under skills_root
-Writes: global/ and the cache in csk's home; the agent folders in your home; skills_root for cloned repositories",
+Writes: global/ and the cache in csk's home folder; the agent folders in your home; skills_root for cloned repositories",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Failed.when("a skill failed; the others were installed"),
@@ -129,14 +129,14 @@ Writes: global/ and the cache in csk's home; the agent folders in your home; ski
 
 const UPDATE: HelpText = HelpText {
     text: "\
-Fetches branches and tags of every git repository under skills_root, in parallel. Same as `csk update`. It does not change \
+Fetches the branches and tags of every git repository under skills_root, in parallel. Same as `csk update`. It does not change \
 installed skills; run `csk global install` or `csk global upgrade` to install what was fetched.
 
 Reads:  config.json
 Writes: the repositories under skills_root (remote branches and tags, never a working tree)",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Failed.when("a repository could not be fetched; the others were"),
+        ExitCode::Failed.when("a repository could not be fetched; the others were fetched"),
         ExitCode::Usage.when("usage or configuration error, or skills_root contains no repository"),
     ],
     examples: &["csk global update"],
@@ -144,11 +144,11 @@ Writes: the repositories under skills_root (remote branches and tags, never a wo
 
 const UPGRADE: HelpText = HelpText {
     text: "\
-Fetches all skill repositories, then installs the global skills. This moves skills that follow a branch to its newest \
+Fetches all skill repositories, then installs the global skills. Skills that track a branch move to its newest \
 commit. global/Skillfile.lock is rewritten if it exists. With --dry-run, nothing is fetched.
 
 Reads:  config.json, global/Skillfile.json, global/Skillfile.lock, the repositories under skills_root
-Writes: the repositories under skills_root; global/ and the cache in csk's home; the agent folders in your home",
+Writes: the repositories under skills_root; global/ and the cache in csk's home folder; the agent folders in your home",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Failed.when("a fetch or a skill failed; the others were processed"),
@@ -174,7 +174,7 @@ enum GlobalCommand {
     /// Add a skill to global/Skillfile.json
     #[command(after_help = ADD)]
     Add {
-        /// Name of the skill
+        /// Skill name
         name: String,
         #[command(flatten)]
         skill: SkillFlags,
@@ -182,7 +182,7 @@ enum GlobalCommand {
     /// Remove a skill from global/Skillfile.json
     #[command(after_help = REMOVE)]
     Remove {
-        /// Name of the skill
+        /// Skill name
         #[arg(add = term::names(crate::completion::global_skills))]
         name: String,
     },
@@ -208,7 +208,7 @@ enum GlobalCommand {
     /// Fetch all skill repositories
     #[command(after_help = UPDATE)]
     Update {
-        /// Do not use the network: this makes the command fail, since it only fetches
+        /// Disable network access; this command then fails, because it only fetches
         #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
         offline: bool,
     },
@@ -229,7 +229,9 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
             init(context, &root)?;
             add_to(context, &config, &root, name, skill)
         }
-        GlobalCommand::Remove { name } => remove_from(context, &config, &root, name),
+        GlobalCommand::Remove { name } => {
+            remove_from(context, &config, &root, name, "csk global install")
+        }
         GlobalCommand::List { json } => {
             let skills = declared(context, &config)?;
             if *json {
@@ -247,7 +249,7 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
         }
         GlobalCommand::Install { flags } => {
             let selected = selected(context, &config)?;
-            let options = flags.options(LockUse::Follow);
+            let options = flags.options(LockfileMode::Follow);
             install_into(context, &config, &selected, flags, options)
         }
         GlobalCommand::Update { offline } => {
@@ -263,7 +265,7 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
                 update_for(context, &config, flags)?
             };
             let selected = selected(context, &config)?;
-            let options = flags.options(LockUse::Refresh);
+            let options = flags.options(LockfileMode::Refresh);
             Ok(updated.max(install_into(context, &config, &selected, flags, options)?))
         }
     }

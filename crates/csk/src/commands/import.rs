@@ -24,16 +24,16 @@ use skill_fs::{AbsPath, read_text, write_file};
 
 const HELP: HelpText = HelpText {
     text: "\
-Adds skills to Skillfile.json that another skill manager installed, or that are in the folder of an agent. Sources:
+Adds skills from an agent's folder or from another skill manager to Skillfile.json. Sources:
 
-  skills-lock.json            lockfile of a project (version 1)
-  ~/.agents/.skill-lock.json  lockfile of your user account (version 3); with --global
-  .claude/skills              and any other folder of skills. A git repository is declared by the URL of its `origin`. With \
+  skills-lock.json            project lockfile (version 1)
+  ~/.agents/.skill-lock.json  user lockfile (version 3); requires --global
+  .claude/skills              or any other folder of skills. A git repository is declared with its `origin` URL. With \
 --adopt, a plain folder becomes a repository under skills_root
 
 Without FROM, csk reads every source that exists. It clones each skill, or turns it into a repository, and checks it \
 before adding it. Skills that cannot be fetched are reported and skipped. With --adopt, folders that would block the next \
-install are moved to .agents/backups. Files of other skill managers are not changed. Run `csk lock` and `csk install` next.
+install are moved to .agents/backups. csk does not change other skill managers' files. Run `csk lock` and `csk install` next.
 
 Reads:  config.json, Skillfile.json, the sources above
 Writes: Skillfile.json (created if missing); skills_root for new repositories; .agents/backups with --adopt",
@@ -156,18 +156,18 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> anyhow::Result
         for folder in blocking_paths(&target, &name) {
             if !args.adopt || args.dry_run {
                 let note = if args.adopt {
-                    format!("{folder} would be moved to .agents/backups (dry-run)")
+                    format!("`{folder}` would be moved to .agents/backups (dry-run)")
                 } else {
                     format!(
-                        "{folder} blocks `csk install`; use --adopt to move it to .agents/backups"
+                        "`{folder}` blocks `csk install`; use --adopt to move it to .agents/backups"
                     )
                 };
                 output.notes.push(note);
             } else {
                 match move_to_backups(&root, &name, &folder) {
-                    Ok(backup) => output.notes.push(format!("moved {folder} to {backup}")),
+                    Ok(backup) => output.notes.push(format!("moved `{folder}` to `{backup}`")),
                     Err(reason) => {
-                        output.skipped.push(SkippedJson { name: name.to_string(), reason })
+                        output.skipped.push(SkippedJson { name: name.to_string(), reason });
                     }
                 }
             }

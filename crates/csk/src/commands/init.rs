@@ -14,8 +14,8 @@ use crate::projects::canonical;
 
 const HELP: HelpText = HelpText {
     text: "\
-Sets up a folder inside a git repository for skills. csk creates an empty Skillfile.json and Skillfile.lock if they do \
-not exist, and adds the folders it installs into to .gitignore. Commit all three files, so that every clone can run \
+Sets up a project folder inside a git repository to use skills. csk creates an empty Skillfile.json and Skillfile.lock if they do \
+not exist, and adds ignore rules for the installed files to .gitignore. Commit all three files, so that every clone can run \
 `csk install --frozen`. With --private, the ignore rules go to .git/info/exclude, which is not shared. Existing content is \
 not changed.
 
@@ -35,7 +35,7 @@ Writes: Skillfile.json, Skillfile.lock, .gitignore or .git/info/exclude",
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct InitArgs {
-    /// Folder of the project
+    /// Project folder
     #[arg(default_value = ".")]
     path: String,
     /// Add ignore rules to .git/info/exclude instead of .gitignore, so that they are not shared
@@ -53,7 +53,7 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<Exi
     let exclude = exclude_file(&root)?;
     if exclude == ExcludeFile::NoRepository {
         return Err(Failure::usage(format!("`{root}` is not inside a git repository"))
-            .with_hint("run `git init` there first; git has to ignore the files that csk installs")
+            .with_hint("run `git init` there first; csk requires a git repository that ignores the files it installs")
             .into());
     }
     let file = match exclude {

@@ -1,8 +1,8 @@
 //! `csk install`: installs declared skills from local repositories.
 
 use csk_core::install::{
-    Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, Rules,
-    SkillReport, Tags, install as run,
+    Environment, IgnorePolicy, InstallOptions, LockfileMode, Mode, Network, Outcome, ProjectReport,
+    ResolveRules, SkillReport, TagPolicy, install as run,
 };
 use csk_core::output::{
     InstallErrorJson, InstallJson, InstallProjectJson, InstallSkillJson, VERSION,
@@ -18,19 +18,19 @@ use crate::projects::{SelectedProjects, Selection, located_message, select};
 const HELP: HelpText = HelpText {
     text: "\
 Installs the skills declared in Skillfile.json, and removes those that are no longer declared. Existing repositories under \
-skills_root are not fetched; a missing repository that has a `git` URL is cloned.
+skills_root are not fetched; missing repositories with a `git` URL are cloned.
 
 If Skillfile.lock exists, its commits are installed. csk warns when a tag or branch has moved since, and adds new skills to \
 the lockfile. csk never changes or deletes files it did not create. If you edited an installed skill, your version is \
 backed up to .agents/backups/.
 
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
-Writes: .agents/ and the agent folders of the project; Skillfile.lock for new skills; .gitignore with --fix-gitignore; \
-skills_root for cloned repositories; the cache, command files and process lock in csk's home",
+Writes: .agents/ and the project's agent folders; Skillfile.lock for new skills; .gitignore with --fix-gitignore; \
+skills_root for cloned repositories; the cache, command files and process lock in csk's home folder",
     exit_codes: &[
         ExitCode::Done.when("success; projects without a Skillfile.json are skipped"),
         ExitCode::Failed.when("a skill or project failed; the others were installed"),
-        ExitCode::Usage.when("usage or configuration error, or the Skillfile.json of the only target is malformed"),
+        ExitCode::Usage.when("usage or configuration error, or there is a single target and its Skillfile.json is malformed"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -73,10 +73,10 @@ pub(crate) struct InstallFlags {
     /// Do not use the network; nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
-    /// Audit new skills before installing them; `--audit strict` also refuses REVIEW and UNANALYZABLE [env: CSK_AUDIT]
+    /// Audit new skills before installing them; `--audit strict` also blocks skills rated REVIEW or UNANALYZABLE [env: CSK_AUDIT]
     #[arg(long, value_name = "off|advisory|strict", num_args = 0..=1, require_equals = true, default_missing_value = "advisory", value_parser = audit_mode)]
     audit: Option<AuditMode>,
-    /// Print every file that is written
+    /// Print every file written
     #[arg(long, short)]
     verbose: bool,
     /// Print JSON
@@ -86,14 +86,14 @@ pub(crate) struct InstallFlags {
 
 impl InstallFlags {
     /// Returns the install options for these flags and this use of Skillfile.lock.
-    pub(crate) fn options(&self, lock: LockUse) -> Options {
-        Options {
-            rules: Rules {
-                tags: if self.strict_tags { Tags::Strict } else { Tags::MayMove },
+    pub(crate) fn options(&self, lock: LockfileMode) -> InstallOptions {
+        InstallOptions {
+            rules: ResolveRules {
+                tags: if self.strict_tags { TagPolicy::Strict } else { TagPolicy::Warn },
                 lock,
             },
             mode: if self.dry_run { Mode::DryRun } else { Mode::Apply },
-            ignore: if self.fix_gitignore { Ignore::Fix } else { Ignore::Require },
+            ignore: if self.fix_gitignore { IgnorePolicy::Fix } else { IgnorePolicy::Require },
             network: network(self.offline),
         }
     }
@@ -105,11 +105,12 @@ fn audit_mode(value: &str) -> Result<AuditMode, String> {
 
 pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
-    let lock = if args.locked || args.frozen { LockUse::Require } else { LockUse::Follow };
+    let lock =
+        if args.locked || args.frozen { LockfileMode::Require } else { LockfileMode::Follow };
     let options = args.flags.options(lock);
     let network = network(args.flags.offline || args.frozen);
     let selected = select(context, &config, &args.selection)?;
-    install_into(context, &config, &selected, &args.flags, Options { network, ..options })
+    install_into(context, &config, &selected, &args.flags, InstallOptions { network, ..options })
 }
 
 /// Returns whether the network may be used.
@@ -123,7 +124,7 @@ pub(crate) fn install_into(
     config: &Config,
     selected: &SelectedProjects,
     flags: &InstallFlags,
-    options: Options,
+    options: InstallOptions,
 ) -> anyhow::Result<ExitCode> {
     let auditor = context.auditor(config, flags.audit)?;
     let environment = Environment { auditor, ..context.environment(config) };
@@ -216,9 +217,13 @@ fn print_project(
 ) -> anyhow::Result<()> {
     let alias = safe_line(&report.alias).into_owned();
     if !report.ignored.is_empty() {
-        let result = if flags.dry_run { "would be added (dry-run)" } else { "added" };
+        let result = if flags.dry_run {
+            "would be added to .gitignore (dry-run)"
+        } else {
+            "added to .gitignore"
+        };
         let entries = report.ignored.join(" ");
-        context.ui.done(&format!("{alias}: .gitignore {} {result}\n", safe_line(&entries)))?;
+        context.ui.done(&format!("{alias}: {} {result}\n", safe_line(&entries)))?;
     }
     if let Some(error) = &report.error {
         let hint = error.hint().map_or_else(String::new, |hint| format!("{alias}: hint: {hint}\n"));

@@ -11,9 +11,9 @@ use crate::projects::{ProjectLocation, SkillfileState, checkout_of, read_skillfi
 
 const HELP: HelpText = HelpText {
     text: "\
-Lists the configured projects and the skills they declare. It does not need skills_root to exist.
+Lists the configured projects and the skills they declare. skills_root does not need to exist.
 
-Reads:  config.json, the Skillfile.json of each project
+Reads:  config.json, each project's Skillfile.json
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
@@ -45,7 +45,7 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         let mut state = "ok";
         match read_skillfile(&entry.path, &config) {
             SkillfileState::Valid { file, .. } => {
-                (skills, declared) = (file.skills, file.project_alias)
+                (skills, declared) = (file.skills, file.project_alias);
             }
             SkillfileState::Missing => state = "no Skillfile.json",
             SkillfileState::Invalid { text, problems } => {

@@ -14,18 +14,18 @@ use crate::projects::{Selection, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Pins the commit and the digest of each declared skill in Skillfile.lock. Installs then use these commits. A skill that is \
-already pinned keeps its commit, unless its declaration has changed or you pass --upgrade. Nothing is fetched; run \
+Pins the commit and digest of each declared skill in Skillfile.lock. Installs then use these commits. A skill that is \
+already pinned keeps its commit, unless its declaration has changed or you pass --upgrade. Missing repositories are cloned; existing clones are not updated. Run \
 `csk update` first to fetch.
 
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
-Writes: Skillfile.lock; skills_root for cloned repositories; the cache in csk's home
+Writes: Skillfile.lock; skills_root for cloned repositories; the cache in csk's home folder
 
 Keys of Skillfile.lock: schema_version, skills: {NAME: {source, git, ref_kind, ref, commit, tree, bundle_sha256}}.",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Failed.when("a skill cannot be pinned; its previous entry is kept"),
-        ExitCode::Usage.when("usage or configuration error, or a file of the only target is malformed"),
+        ExitCode::Usage.when("usage or configuration error, or there is a single target and one of its files is malformed"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -48,7 +48,7 @@ pub(crate) struct LockArgs {
     /// Select the global scope instead of a project
     #[arg(long, conflicts_with_all = ["target", "all"])]
     global: bool,
-    /// Pin what the tags and branches point to now, for these skills or for all
+    /// Move the pins to the commits that tags and branches point to now, for these skills or all of them
     #[arg(long, num_args = 0.., value_name = "SKILL", add = term::names(crate::completion::skills))]
     upgrade: Option<Vec<String>>,
     /// Print what would change, without writing anything
@@ -107,11 +107,11 @@ fn print_report(context: &mut Context, report: &LockReport, mode: Mode) -> anyho
     for (name, change) in &report.skills {
         let line = match change {
             LockChange::Kept(commit) => format!("{} unchanged", commit.short()),
-            LockChange::Locked(None, commit) => format!("{} pinned", commit.short()),
-            LockChange::Locked(Some(old), commit) if old == commit => {
+            LockChange::Updated(None, commit) => format!("{} pinned", commit.short()),
+            LockChange::Updated(Some(old), commit) if old == commit => {
                 format!("{} pinned", commit.short())
             }
-            LockChange::Locked(Some(old), commit) => {
+            LockChange::Updated(Some(old), commit) => {
                 format!("{} -> {} pinned", old.short(), commit.short())
             }
             LockChange::Dropped => "removed".to_owned(),

@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Generates a manual page for csk and for each of its commands, and writes them to a folder.
+Generates manual pages for csk and each of its commands, and writes them to a folder.
 
 Reads:  nothing
 Writes: the pages in DIR",

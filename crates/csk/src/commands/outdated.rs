@@ -1,7 +1,7 @@
 //! `csk outdated`: lists skills that have newer versions.
 
-use csk_core::operations::{Standing, outdated as find_outdated};
-use csk_core::output::{OutdatedJson, OutdatedProjectJson, StandingJson, VERSION};
+use csk_core::operations::{SkillVersions, outdated as find_outdated};
+use csk_core::output::{OutdatedJson, OutdatedProjectJson, SkillVersionsJson, VERSION};
 use term::{HelpText, headed_table, safe_line};
 
 use crate::commands::install::network;
@@ -11,7 +11,7 @@ use crate::projects::{Selection, UnreadableProject, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Lists skills that have a newer version: new commits on a branch, a moved tag, or a newer tag of the same kind. Each remote \
+Lists skills that have a newer version: new commits on a branch, a moved tag, or a newer tag with the same prefix. Each remote \
 is queried once. Nothing is fetched or written.
 
 Columns:
@@ -23,7 +23,7 @@ Reads:  config.json, Skillfile.json, the repositories under skills_root, the bra
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("success; with --check, no skill is outdated"),
-        ExitCode::Failed.when("a project or a remote cannot be read, the others are listed; with --check, a skill is outdated"),
+        ExitCode::Failed.when("a project or a remote cannot be read (the others are listed); with --check, a skill is outdated"),
         ExitCode::Usage.usual(),
     ],
     examples: &[
@@ -39,7 +39,7 @@ Writes: nothing",
 pub(crate) struct OutdatedArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Also list skills that are up to date
+    /// Also list up-to-date skills
     #[arg(long)]
     current: bool,
     /// Fail if a skill is outdated
@@ -75,7 +75,7 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> anyhow::Re
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         failed |= error.is_some() || standings.iter().any(|standing| standing.error.is_some());
-        is_outdated |= standings.iter().any(Standing::is_outdated);
+        is_outdated |= standings.iter().any(SkillVersions::is_outdated);
         if !args.json {
             show(context, &alias, &standings, args, error.as_deref())?;
         }
@@ -93,7 +93,7 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> anyhow::Re
 fn show(
     context: &mut Context,
     alias: &str,
-    standings: &[Standing],
+    standings: &[SkillVersions],
     args: &OutdatedArgs,
     error: Option<&str>,
 ) -> anyhow::Result<()> {
@@ -102,11 +102,11 @@ fn show(
         context.ui.error(&format!("{alias}: {}\n", safe_line(error)))?;
     }
     let short = |commit: Option<&str>| commit.unwrap_or("-").chars().take(7).collect::<String>();
-    let shown: Vec<&Standing> =
+    let shown: Vec<&SkillVersions> =
         standings.iter().filter(|one| args.current || one.is_outdated()).collect();
     if !shown.is_empty() {
         let head = ["skill", "declared", "installed", "wanted", "newest"];
-        let row = |one: &&Standing| {
+        let row = |one: &&SkillVersions| {
             vec![
                 one.name.to_string(),
                 format!("{} {}", one.reference.kind.as_str(), one.reference.name),
@@ -127,8 +127,8 @@ fn show(
     Ok(())
 }
 
-fn as_json(one: &Standing) -> StandingJson {
-    StandingJson {
+fn as_json(one: &SkillVersions) -> SkillVersionsJson {
+    SkillVersionsJson {
         name: one.name.to_string(),
         reference: format!("{} {}", one.reference.kind.as_str(), one.reference.name),
         installed: one.installed.clone(),

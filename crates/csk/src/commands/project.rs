@@ -16,7 +16,7 @@ use crate::projects::{
 
 const ADD: HelpText = HelpText {
     text: "\
-Adds a project to the config, and creates an empty Skillfile.json in it if there is none. The folder must exist.
+Adds a project to the config, and creates an empty Skillfile.json in it if it has none. The folder must exist.
 
 Reads:  config.json
 Writes: config.json; the project's Skillfile.json if it is missing",
@@ -47,14 +47,15 @@ Writes: config.json",
 
 const RESOLVE: HelpText = HelpText {
     text: "\
-Shows which project a folder belongs to, and the aliases of its checkout. Nothing is saved.
+Shows which project a folder belongs to, and the checkout's aliases. Nothing is saved.
 
-Reads:  config.json, Skillfile.json, the current git branch of the project
+Reads:  config.json, Skillfile.json, the project's current git branch
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage
-            .when("usage or configuration error, or no Skillfile.json in or above the folder"),
+        ExitCode::Usage.when(
+            "usage or configuration error, or no Skillfile.json in the folder or any parent folder",
+        ),
     ],
     examples: &["csk project resolve", "csk project resolve ../worktree"],
 };
@@ -64,14 +65,14 @@ const GROUP: HelpText = HelpText {
 Manages the projects in the config. --all selects all of them, and each alias works from any folder.
 
 Reads:  config.json, Skillfile.json
-Writes: config.json; Skillfile.json of a new project
+Writes: config.json; a new project's Skillfile.json
 
-Keys of Skillfile.json, in the root of a project:
+Keys of Skillfile.json, in a project's root folder:
   schema_version  1
-  project         {alias}: name of the project
+  project         {alias}: project name
   agents          IDs of the agents that get the skills
   locale          locale to render skills in
-  skills          [{name, source, git, path, tag | branch | revision}]: source is the name of the repository under \
+  skills          [{name, source, git, path, tag | branch | revision}]: source is the repository name under \
 skills_root if it differs from name, git is the URL to clone it from, path is the subfolder that contains the skill; exactly \
 one of tag, branch and revision is required
 
@@ -102,15 +103,15 @@ enum ProjectCommand {
     /// Add a project to the config
     #[command(after_help = ADD)]
     Add {
-        /// Alias of the project
+        /// Project alias
         alias: String,
-        /// Folder of the project
+        /// Project folder
         path: String,
     },
     /// Remove a project from the config
     #[command(after_help = REMOVE)]
     Remove {
-        /// Alias of the project
+        /// Project alias
         #[arg(add = term::names(crate::completion::projects))]
         alias: String,
     },

@@ -14,13 +14,13 @@ use crate::exit_code::ExitCode;
 const HELP: HelpText = HelpText {
     text: "\
 Prints a shell hook that adds the skill commands of the current project to PATH, and removes them when you leave the \
-project. The commands are links in csk's home, so a checkout cannot put a program on PATH. The order is: your own entries, \
-the project's commands, then the commands of the global scope, which are available everywhere. Set `commands_first` in \
+project. The commands are links in csk's home folder, so a checkout cannot put its own programs on PATH. The order on \
+PATH is: your own entries, the project's commands, then global skill commands, which are available everywhere. Set `commands_first` in \
 config.json to put skill commands first. The hook starts no processes. Set CSK_AUTO_ENV=0 to disable it. For agents that \
 start without a shell, use `csk exec`.
 
-Reads:  csk's home
-Writes: nothing; with --install, the startup file of the shell (one line is appended, once)",
+Reads:  csk's home folder
+Writes: nothing; with --install, the shell's startup file (one line, appended once)",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Usage.when("usage error, or the startup file cannot be written"),
@@ -36,9 +36,9 @@ Writes: nothing; with --install, the startup file of the shell (one line is appe
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ShellInitArgs {
-    /// Shell to generate the hook for [default: the shell in SHELL, else bash]
+    /// Shell to generate the hook for [default: the shell in $SHELL, else bash]
     shell: Option<Shell>,
-    /// Add the hook to the startup file of the shell
+    /// Add the hook to the shell's startup file
     #[arg(long)]
     install: bool,
 }
@@ -117,7 +117,7 @@ pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> anyhow:
 pub(crate) fn install(context: &mut Context, shell: Shell) -> anyhow::Result<()> {
     let (line, file) = shell.startup_line();
     let (Some(file), Some(home)) = (file, context.user_home.clone()) else {
-        return Err(Failure::usage("cannot determine the startup file of this shell")
+        return Err(Failure::usage("cannot determine this shell's startup file")
             .with_hint(format!("add this line to it: {line}"))
             .into());
     };

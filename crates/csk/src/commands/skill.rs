@@ -18,8 +18,8 @@ use crate::projects::{canonical, located_message};
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks SKILL.md strictly against the standard, including that the name matches the folder, and csk-skill.json against \
-the files in the folder. `openskills validate` checks more.
+Checks that SKILL.md strictly follows the standard, that its name matches the folder, and that csk-skill.json matches \
+the files in the folder. For more checks, run `openskills validate`.
 
 Reads:  SKILL.md, csk-skill.json and agents/runtime.json in the folder
 Writes: nothing",
@@ -36,15 +36,15 @@ Writes: nothing",
 
 const GROUP: HelpText = HelpText {
     text: "\
-Commands for authors of skills.
+Commands for skill authors.
 
-Reads:  the files of a skill
+Reads:  the skill's files
 Writes: nothing
 
 Keys of csk-skill.json, for skills that provide or need commands:
   schema_version  1, 2 or 3
   runtime_roots   since 2: folders with files that commands need; agents do not see them
-  commands        {NAME: {type: script, unix_path, win_path}}: a command that the skill provides; \
+  commands        {NAME: {type: script, unix_path, win_path}}: a command the skill provides; \
 {NAME: {type: system, command, hint}}: a program that must be on PATH
   capabilities    since 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
     exit_codes: &[
@@ -67,10 +67,10 @@ pub(crate) struct SkillArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum SkillCommand {
-    /// Check a skill before publication
+    /// Check a skill before publishing it
     #[command(after_help = HELP)]
     Check {
-        /// Folder of the skill
+        /// Skill folder
         dir: String,
         /// Print JSON
         #[arg(long)]
@@ -88,7 +88,7 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<E
         .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
         return Err(Failure::usage(format!(
-            "`{path}` is not a regular file of at most {MAX_SKILL_FILE_BYTES} bytes"
+            "`{path}` is not a regular file, or is larger than {MAX_SKILL_FILE_BYTES} bytes"
         ))
         .into());
     }

@@ -11,12 +11,12 @@ use crate::projects::{SelectedProjects, Selection, located_message, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Compares the installed skills of each project with its Skillfile.json, file by file. It changes nothing.
+Compares each project's installed skills with its Skillfile.json, file by file. It changes nothing.
 
 Labels:
   up-to-date        installed as declared
   missing           declared but not installed
-  update-available  the declared tag, branch or revision, its commit, the locale or the agents differ
+  update-available  the declared tag, branch or revision, its commit, the locale or the agents have changed since the install
   content-drift     the files or the agent entries differ from what was installed
   error             the status cannot be determined; the reason is on standard error
   removed           installed but no longer declared
@@ -26,7 +26,7 @@ Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("the status was printed; with --check, everything is up to date"),
         ExitCode::Failed.when("a project cannot be read; with --check, something is not up to date"),
-        ExitCode::Usage.when("usage or configuration error, or the Skillfile.json of the only target is malformed"),
+        ExitCode::Usage.when("usage or configuration error, or there is a single target and its Skillfile.json is malformed"),
     ],
     examples: &[
         "csk status",

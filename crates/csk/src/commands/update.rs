@@ -10,14 +10,14 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Fetches branches and tags of every git repository under skills_root, in parallel. It does not change projects; run \
+Fetches the branches and tags of every git repository under skills_root, in parallel. It does not change projects; run \
 `csk install` or `csk upgrade` to install what was fetched.
 
 Reads:  config.json
 Writes: the repositories under skills_root (remote branches and tags, never a working tree)",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Failed.when("a repository could not be fetched; the others were"),
+        ExitCode::Failed.when("a repository could not be fetched; the others were fetched"),
         ExitCode::Usage.when("usage or configuration error, or skills_root contains no repository"),
     ],
     examples: &[
@@ -29,7 +29,7 @@ Writes: the repositories under skills_root (remote branches and tags, never a wo
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct UpdateArgs {
-    /// Do not use the network: this makes the command fail, since it only fetches
+    /// Disable network access; this command then fails, because it only fetches
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
 }

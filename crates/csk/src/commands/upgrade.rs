@@ -1,6 +1,6 @@
 //! `csk upgrade`: runs `update`, then `install`.
 
-use csk_core::install::{LockUse, repositories};
+use csk_core::install::{LockfileMode, repositories};
 use term::{HelpText, safe_line};
 
 use crate::commands::install::{InstallFlags, install_into};
@@ -11,7 +11,7 @@ use crate::projects::{Selection, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Fetches all skill repositories, then installs. This moves skills that follow a branch to its newest commit. Skillfile.lock \
+Fetches all skill repositories, then installs. Skills that track a branch move to its newest commit. Skillfile.lock \
 is rewritten if it exists. If a repository cannot be fetched, csk reports it and installs from the local clone. With \
 --dry-run, nothing is fetched: the plan is based on the local clones.
 
@@ -20,7 +20,7 @@ Writes: the same as `csk update` and `csk install`",
     exit_codes: &[
         ExitCode::Done.when("success; projects without a Skillfile.json are skipped"),
         ExitCode::Failed.when("a fetch, a skill or a project failed; the others were processed"),
-        ExitCode::Usage.when("usage or configuration error, or the Skillfile.json of the only target is malformed"),
+        ExitCode::Usage.when("usage or configuration error, or there is a single target and its Skillfile.json is malformed"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
@@ -55,7 +55,7 @@ pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> anyhow::Resu
     } else {
         update_for(context, &config, &args.flags)?
     };
-    let options = args.flags.options(LockUse::Refresh);
+    let options = args.flags.options(LockfileMode::Refresh);
     let installed = install_into(context, &config, &selected, &args.flags, options)?;
     Ok(updated.max(installed))
 }

@@ -19,7 +19,7 @@ Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("everything matches"),
         ExitCode::Failed.when("at least one file differs, or a project cannot be read"),
-        ExitCode::Usage.when("usage or configuration error, or a file of the only target is malformed"),
+        ExitCode::Usage.when("usage or configuration error, or there is a single target and one of its files is malformed"),
     ],
     examples: &[
         "csk verify",
@@ -57,7 +57,7 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
                 continue;
             }
         };
-        is_ok &= found.is_good();
+        is_ok &= found.is_ok();
         if args.json {
             let skills: Vec<_> = found
                 .skills

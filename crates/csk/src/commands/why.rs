@@ -15,8 +15,8 @@ use crate::projects::{Selection, select_any};
 const HELP: HelpText = HelpText {
     text: "\
 Explains why a skill or command is installed: which project declares it, the tag or branch, the repository, the commit, \
-where it is installed, and which agents see it. For a program, it lists the skills that require it. All configured projects \
-and the global scope are searched.
+where it is installed, and which agents see it. For a program, it lists the skills that require it. It searches all configured \
+projects and the global scope.
 
 Reads:  config.json, every Skillfile.json, the installed skills
 Writes: nothing",
@@ -55,7 +55,7 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> anyhow::Result<ExitC
         Ok(global) => targets.extend(global),
         Err(error) => {
             failed = true;
-            report(&error).print(&mut context.ui, ErrorFormat::Words);
+            report(&error).print(&mut context.ui, ErrorFormat::Text);
         }
     }
     let mut seen = std::collections::BTreeSet::new();
@@ -95,7 +95,7 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> anyhow::Result<ExitC
         let hint = near.map(|near| format!("hint: did you mean `{near}`?\n")).unwrap_or_default();
         let name = safe_line(&args.name).into_owned();
         context.ui.error(&format!(
-            "error: no skill is named `{name}`, provides it or requires it\n{hint}"
+            "error: no skill is named `{name}`, and none provides or requires it\n{hint}"
         ))?;
         return Ok(ExitCode::Failed);
     }
@@ -153,7 +153,7 @@ fn source(skill: &Declaration) -> String {
 
 fn shown(reason: &ReasonJson, width: Option<usize>) -> String {
     let title = match reason.kind.as_str() {
-        "command" => format!("command of skill {}", reason.skill),
+        "command" => format!("command provided by skill {}", reason.skill),
         "program" => format!("program required by skill {}", reason.skill),
         _ => "skill".to_owned(),
     };

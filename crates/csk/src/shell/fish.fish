@@ -1,4 +1,4 @@
-# csk: adds the commands of a project's skills to PATH while you are in the project.
+# csk: adds a project's skill commands to PATH while you are in the project.
 # Add to ~/.config/fish/config.fish:  csk shell-init fish | source
 # Set CSK_AUTO_ENV=0 to disable it. It starts no processes.
 
@@ -19,8 +19,8 @@ function _csk_is_ours
     test (string sub -l (string length -- $start) -- $argv[1]) = "$start"
 end
 
-# Returns 0 if csk has installed into the folder, and sets _csk_name to its folder of command links. The links are in
-# csk's home, so nothing in a checkout is ever put on PATH.
+# Returns 0 if csk has installed into the folder, and sets _csk_name to its command link folder. The links are in
+# csk's home, so nothing in a checkout ever ends up on PATH.
 function _csk_known
     test -r "$_csk_home/hook/projects"; or return 1
     while read -l name root

@@ -1,4 +1,4 @@
-# csk: adds the commands of a project's skills to PATH while you are in the project.
+# csk: adds a project's skill commands to PATH while you are in the project.
 # Add to your $PROFILE:  csk shell-init powershell | Out-String | Invoke-Expression
 # Set CSK_AUTO_ENV=0 to disable it.
 
@@ -7,8 +7,8 @@ $global:CskHome = '@HOME@'
 $global:CskFirst = '@FIRST@'
 $global:CskActive = "$env:CSK_PROJECT_ROOT"
 
-# Returns the folder of command links of a project that csk has installed into. The links are in csk's home, so nothing
-# in a checkout is ever put on PATH.
+# Returns a project's command link folder if csk has installed into the project. The links are in csk's home, so nothing
+# in a checkout ever ends up on PATH.
 function global:Find-CskCommands([string]$folder) {
     $list = Join-Path (Join-Path $global:CskHome 'hook') 'projects'
     if (-not (Test-Path -LiteralPath $list)) { return '' }

@@ -1,4 +1,4 @@
-# csk: adds the commands of a project's skills to PATH while you are in the project.
+# csk: adds a project's skill commands to PATH while you are in the project.
 # Add to ~/.zshrc:  eval "$(csk shell-init zsh)"
 # Set CSK_AUTO_ENV=0 to disable it. It starts no processes.
 
@@ -21,8 +21,8 @@ _csk_clear() {
     path=("$kept[@]")
 }
 
-# Returns 0 if csk has installed into the folder $1, and sets _csk_name to its folder of command links. The links are in
-# csk's home, so nothing in a checkout is ever put on PATH.
+# Returns 0 if csk has installed into the folder $1, and sets _csk_name to its command link folder. The links are in
+# csk's home, so nothing in a checkout ever ends up on PATH.
 _csk_known() {
     emulate -L zsh
     local line root

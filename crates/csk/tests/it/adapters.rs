@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use crate::World;
 
 #[test]
-fn agents_get_links_and_lose_them_when_they_go() {
+fn symlinks_for_agents_are_created_and_removed() {
     let world = World::new();
     world.install();
     for agent in [".claude/skills", ".codex/skills"] {
@@ -19,7 +19,7 @@ fn agents_get_links_and_lose_them_when_they_go() {
 }
 
 #[test]
-fn copies_follow_the_skill_and_the_canonical_marker_is_read() {
+fn copies_are_updated_and_only_the_canonical_marker_is_read() {
     let world = World::new();
     world.config(r#", "adapter_mode": "copy""#);
     world.install();
@@ -36,7 +36,7 @@ fn copies_follow_the_skill_and_the_canonical_marker_is_read() {
     world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
     world.install();
     assert!(copy.join("references/new.md").exists());
-    // Without a choice a copy is as good as a link; where links are asked for, it goes.
+    // In auto mode a copy is as good as a symlink; in symlink mode it is replaced.
     world.config("");
     assert!(world.install().stdout.contains("up-to-date"));
     world.config(r#", "adapter_mode": "symlink""#);
@@ -44,12 +44,12 @@ fn copies_follow_the_skill_and_the_canonical_marker_is_read() {
     assert!(fs::symlink_metadata(&copy).unwrap().is_symlink());
 }
 
-/// A file system without links, made by letting the calls fail.
+/// Simulates a file system without symlinks by injecting errors.
 #[test]
-fn auto_falls_back_to_copies_and_symlink_does_not() {
+fn auto_mode_falls_back_to_copies_and_symlink_mode_does_not() {
     let world = World::new();
     if world.env.run("strace", "--version").code != Some(0) {
-        testkit::skip("copies instead of links", "there is no `strace` to refuse links with");
+        testkit::skip("copies instead of symlinks", "`strace` is not installed");
         return;
     }
     let install = || {
@@ -81,7 +81,7 @@ fn auto_falls_back_to_copies_and_symlink_does_not() {
 }
 
 #[test]
-fn links_of_the_users_own_stay_the_users() {
+fn symlinks_created_by_the_user_are_kept() {
     let world = World::new();
     fs::create_dir_all(world.app(".claude/skills")).unwrap();
     let link = world.app(".claude/skills/pdf");
@@ -90,13 +90,13 @@ fn links_of_the_users_own_stay_the_users() {
     assert_eq!(world.csk("status app --check").code, Some(0));
     world.skillfile("");
     world.install();
-    assert!(fs::symlink_metadata(&link).is_ok(), "csk did not make it");
+    assert!(fs::symlink_metadata(&link).is_ok(), "csk did not create it");
     assert!(fs::symlink_metadata(world.app(".codex/skills/pdf")).is_err());
 }
 
-/// A link in the place of an agent that nobody selected is none of csk's business.
+/// csk ignores symlinks in the folders of agents that are not selected.
 #[test]
-fn links_of_other_agents_are_not_in_the_way() {
+fn symlinks_of_other_agents_do_not_matter() {
     let world = World::new();
     fs::create_dir_all(world.env.path("elsewhere")).unwrap();
     symlink("../elsewhere", world.app("skills")).unwrap();
@@ -106,20 +106,20 @@ fn links_of_other_agents_are_not_in_the_way() {
 }
 
 #[test]
-fn an_agent_that_needs_nothing_any_more_shows_as_drift() {
+fn entries_that_are_no_longer_needed_show_as_drift() {
     let world = World::new();
     world.install();
     world.config(r#", "agents": {"claude_code": {"project_path": ".agents/skills"}}"#);
     let run = world.csk("status app --check");
     assert_eq!(run.code, Some(1));
-    assert!(run.stdout.contains(".claude/skills/pdf is not wanted any more"), "{}", run.stdout);
+    assert!(run.stdout.contains(".claude/skills/pdf is no longer needed"), "{}", run.stdout);
     world.install();
     assert!(fs::symlink_metadata(world.app(".claude/skills/pdf")).is_err());
     assert_eq!(world.csk("status app --check").code, Some(0));
 }
 
 #[test]
-fn agents_that_read_the_skills_folder_need_nothing() {
+fn agents_that_read_the_skills_folder_get_no_entries() {
     let world = World::new();
     world.env.write(
         "app/Skillfile.json",
@@ -135,7 +135,7 @@ fn agents_that_read_the_skills_folder_need_nothing() {
 }
 
 #[test]
-fn an_agent_of_the_users_own_is_served() {
+fn custom_agents_get_entries() {
     let world = World::new();
     world.config(r#", "agents": {"mine": {"project_path": ".mine/deep/skills"}}"#);
     world.env.write(
@@ -150,20 +150,20 @@ fn an_agent_of_the_users_own_is_served() {
 }
 
 #[test]
-fn what_the_user_put_there_is_never_replaced() {
+fn files_of_the_user_are_never_replaced() {
     let world = World::new();
     world.env.write("app/.claude/skills/pdf/SKILL.md", b"mine");
     symlink("/etc", world.app(".claude/skills/other")).unwrap();
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
     assert!(
-        run.stderr.contains("/.claude/skills/pdf exists and was not made by csk"),
+        run.stderr.contains("/.claude/skills/pdf` exists and was not created by csk"),
         "{}",
         run.stderr
     );
     assert_eq!(world.read(world.app(".claude/skills/pdf/SKILL.md")), "mine");
     assert!(
         !world.installed("pdf").exists(),
-        "nothing of a skill is written when an agent cannot have it"
+        "nothing is written if the entry of an agent cannot be created"
     );
 }

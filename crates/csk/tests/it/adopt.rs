@@ -1,4 +1,4 @@
-//! Installs of another csk, and those whose ledger or receipt was lost, are taken over in place.
+//! Installs by the original csk, and installs whose ledger or receipt was lost, are adopted in place.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use skill::{ContentHasher, Digest, RelPath};
 
 use crate::{SKILL, World};
 
-/// A skill with a command, installed; then everything is lost that only csk itself knows.
+/// Installs a skill with a command, then deletes files that only csk itself writes.
 fn forgotten(world: &World, lost: &str) {
     let manifest = r#"{"schema_version": 1, "commands": {"pdf-run": {"type": "script", "unix_path": "scripts/run"}}}"#;
     let text =
@@ -19,7 +19,7 @@ fn forgotten(world: &World, lost: &str) {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
 
-/// What a marker of the first csk has.
+/// Reduces the marker to the keys that the original csk writes.
 fn as_first_csk(world: &World) {
     let path = world.installed("pdf/.csk-install.json");
     let marker: Value = serde_json::from_str(&world.read(&path)).unwrap();
@@ -46,17 +46,17 @@ const LOSE_ALL: &str = "rm app/.agents/skills/.csk-managed.json app/.agents/bin/
     app/.claude/skills/.csk-managed.json app/.codex/skills/.csk-managed.json; rm -rf ../home/.cocoaskills/[!c]*";
 
 #[test]
-fn an_install_of_another_csk_is_taken_over() {
+fn an_install_by_the_original_csk_is_adopted() {
     let world = World::bare();
     forgotten(&world, LOSE_ALL);
     as_first_csk(&world);
     let run = world.install();
     assert!(run.stdout.contains("pdf tag v1"), "{}{}", run.stdout, run.stderr);
     assert!(!run.stdout.contains("removed"), "{}", run.stdout);
-    assert!(!world.app(".agents/backups").exists(), "nothing was edited");
+    assert!(!world.app(".agents/backups").exists(), "no local edits");
     assert_eq!(world.env.run("app/.agents/bin/pdf-run", "").stdout, "v1\n");
     assert_eq!(world.csk("status app --check").code, Some(0));
-    // It is csk's now: what is not declared any more goes, with every entry.
+    // csk owns it now: if it is no longer declared, csk removes it with every entry.
     world.skillfile("");
     world.install();
     for left in
@@ -67,20 +67,25 @@ fn an_install_of_another_csk_is_taken_over() {
 }
 
 #[test]
-fn what_differs_from_its_marker_is_kept_and_named() {
+fn files_that_differ_from_their_marker_are_backed_up_and_reported() {
     let world = World::bare();
     forgotten(&world, LOSE_ALL);
     as_first_csk(&world);
     fs::write(world.installed("pdf/references/mine.md"), "mine").unwrap();
     let run = world.install();
-    assert!(run.stderr.contains("local edits of pdf were kept in"), "{}{}", run.stdout, run.stderr);
+    assert!(
+        run.stderr.contains("your edits to pdf were backed up to"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
     let kept = world.env.run_args("sh", &["-c", "cat app/.agents/backups/*/references/mine.md"]);
     assert_eq!(kept.stdout, "mine");
     assert_eq!(world.csk("status app --check").code, Some(0));
 }
 
 #[test]
-fn a_lost_ledger_or_a_lost_receipt_stops_nothing() {
+fn a_lost_ledger_or_receipt_prevents_nothing() {
     for lost in [
         "rm app/.agents/skills/.csk-managed.json",
         "rm app/.claude/skills/.csk-managed.json",
@@ -102,9 +107,10 @@ fn a_lost_ledger_or_a_lost_receipt_stops_nothing() {
     }
 }
 
-/// Copies for agents are taken over like links, whatever ledger was lost; and nothing of a skill stays that is said to be removed.
+/// Copies for agents are adopted like symlinks, whatever ledger was lost, and csk removes every file of a skill that it
+/// reports as removed.
 #[test]
-fn a_lost_ledger_stops_neither_copies_nor_removals() {
+fn a_lost_ledger_prevents_neither_copies_nor_removals() {
     let everything = "find app ../home/.cocoaskills -name .csk-managed.json -delete";
     for mode in ["symlink", "copy"] {
         for lost in [
@@ -138,11 +144,11 @@ fn a_lost_ledger_stops_neither_copies_nor_removals() {
             let run = world.install();
             let left = "find app -name 'pdf*' -o -name new-run";
             let left = world.env.run_args("sh", &["-c", left]).stdout;
-            // Without any ledger nothing says that csk was ever here, and a link may be the user's.
+            // Without any ledger there is no record of csk, and a symlink may be the user's.
             if mode == "symlink" && lost.contains(".claude") {
                 assert_eq!(left, "app/.claude/skills/pdf\n", "{at}");
-                let said = "the link .claude/skills/pdf stays";
-                assert!(run.stderr.contains(said), "{at}: {}{}", run.stdout, run.stderr);
+                let message = "keeping link `.claude/skills/pdf`";
+                assert!(run.stderr.contains(message), "{at}: {}{}", run.stdout, run.stderr);
             } else if lost != everything {
                 assert_eq!(left, "", "{at}: {}", run.stdout);
             }
@@ -150,7 +156,8 @@ fn a_lost_ledger_stops_neither_copies_nor_removals() {
     }
 }
 
-/// A skill that was installed by the first rules: fewer files, a marker without `context_rules`, and the receipt of that marker.
+/// A skill installed by the first version of the rules: fewer files, a marker without `context_rules`, and the receipt
+/// of that marker.
 fn installed_by_first_rules() -> World {
     let world = World::bare();
     let text = "//- /skills/forms/SKILL.md\n---\nname: forms\ndescription: d\n---\nRead [more](forms.md).\n\
@@ -186,17 +193,17 @@ fn installed_by_first_rules() -> World {
     world
 }
 
-/// Other rules said what was installed: that is no edit, and the skill is completed.
+/// Files installed by other rules do not count as edits, and the skill is completed.
 #[test]
-fn an_install_by_older_rules_is_an_update_and_no_edit() {
+fn an_install_by_older_rules_is_outdated_and_not_edited() {
     let world = installed_by_first_rules();
     let status = world.csk("status app");
     assert!(status.stdout.contains("update-available"), "{}{}", status.stdout, status.stderr);
     assert!(!status.stdout.contains("drift"), "{}", status.stdout);
     let local = world.csk("diff --local --project app --check");
     assert_eq!(local.code, Some(0), "{}{}", local.stdout, local.stderr);
-    assert!(local.stderr.contains("nothing was edited"), "{}{}", local.stdout, local.stderr);
-    // What the update brings is shown.
+    assert!(local.stderr.contains("no local edits"), "{}{}", local.stdout, local.stderr);
+    // The diff shows what the update adds.
     let diff = world.csk("diff --project app");
     assert!(diff.stdout.contains("forms.md"), "{}{}", diff.stdout, diff.stderr);
     world.install();
@@ -209,7 +216,7 @@ fn an_install_by_older_rules_is_an_update_and_no_edit() {
 }
 
 #[test]
-fn edits_of_an_install_by_older_rules_are_shown_and_kept() {
+fn edits_of_an_install_by_older_rules_are_shown_and_backed_up() {
     let world = installed_by_first_rules();
     fs::write(world.installed("forms/SKILL.md"), "---\nname: forms\ndescription: mine\n---\n")
         .unwrap();
@@ -219,6 +226,6 @@ fn edits_of_an_install_by_older_rules_are_shown_and_kept() {
     let files = local["skills"][0]["files"].as_array().unwrap();
     assert_eq!((files.len(), &files[0]["path"]), (1, &json!("SKILL.md")), "{local}");
     let run = world.install();
-    assert!(run.stderr.contains("local edits of forms were kept in"), "{}", run.stderr);
+    assert!(run.stderr.contains("your edits to forms were backed up to"), "{}", run.stderr);
     assert_eq!(world.read(world.installed("forms/forms.md")), "Fill.\n");
 }

@@ -5,13 +5,13 @@ use std::process::Stdio;
 use crate::{SKILL, World};
 
 #[test]
-fn a_bad_config_is_explained_and_exit_2() {
+fn a_bad_config_is_explained_and_exits_2() {
     let world = World::new();
     let path = world.home().join(".cocoaskills/config.json");
-    for (text, said) in [
+    for (text, expected) in [
         ("{", "error[json-syntax]"),
         ("{}", "`schema_version` is missing"),
-        (r#"{"schema_version": 2}"#, "the file requires a newer csk"),
+        (r#"{"schema_version": 2}"#, "this file requires a newer version"),
         (r#"{"schema_version": 1}"#, "`skills_root` is missing"),
         (r#"{"schema_version": 1, "skills_root": "x"}"#, "which is not an absolute path"),
         (
@@ -22,25 +22,25 @@ fn a_bad_config_is_explained_and_exit_2() {
         fs::write(&path, text).unwrap();
         let run = world.csk("install");
         assert_eq!(run.code, Some(2), "{text}");
-        assert!(run.stderr.contains(said), "{text}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{text}: {}", run.stderr);
         assert!(run.stderr.contains("config.json:1:"), "{text}: {}", run.stderr);
     }
     fs::remove_file(&path).unwrap();
     let run = world.csk("status");
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("hint: run `csk bootstrap` to make one"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: run `csk bootstrap` to create one"), "{}", run.stderr);
 }
 
 #[test]
-fn what_is_wrong_with_a_skillfile_is_told_and_exit_2() {
+fn a_bad_skillfile_is_explained_and_exits_2() {
     let world = World::new();
     for (text, expected) in [
         (r#"{"schema_version": 2, "skills": []}"#, "`schema_version` is 2"),
         (
             r#"{"schema_version": 1, "skills": [{"name": "a", "tag": "1"}, {"name": "a", "tag": "2"}]}"#,
-            "the skill `a` is declared twice",
+            "duplicate skill `a`",
         ),
-        ("{\"schema_version\": 1,", "this is not valid JSON"),
+        ("{\"schema_version\": 1,", "invalid JSON"),
     ] {
         world.env.write("app/Skillfile.json", text.as_bytes());
         let run = world.csk("install app");
@@ -53,12 +53,12 @@ fn what_is_wrong_with_a_skillfile_is_told_and_exit_2() {
         b"{\"schema_version\": 1, \"lcale\": \"ru\",\n\"skills\": [{\"name\": \"pdf\", \"tag\": \"v1\", \"brnch\": \"x\"}]}",
     );
     let run = world.install();
-    assert!(run.stderr.contains("`lcale` is not a key that is known"), "{}", run.stderr);
+    assert!(run.stderr.contains("unknown key `lcale`"), "{}", run.stderr);
     assert!(run.stderr.contains("did you mean `branch`?"), "{}", run.stderr);
 }
 
 #[test]
-fn a_missing_skills_root_is_exit_2() {
+fn a_missing_skills_root_exits_2() {
     let world = World::new();
     fs::remove_dir_all(world.env.path("skills")).unwrap();
     for command in ["install app", "update", "upgrade app"] {
@@ -68,9 +68,9 @@ fn a_missing_skills_root_is_exit_2() {
     }
 }
 
-/// Rules that ignore a folder and not what is in it, or only names that begin with a dot.
+/// Rules that ignore a folder but not everything in it, or only names that begin with a dot.
 #[test]
-fn rules_that_let_a_skill_through_are_not_enough() {
+fn ignore_rules_must_cover_all_files_of_skills() {
     let world = World::new();
     world.env.write("app/.gitignore", b".agents/*\n!.agents/skills/\n.claude/\n.codex/\n");
     let run = world.csk("install app");
@@ -87,7 +87,7 @@ fn rules_that_let_a_skill_through_are_not_enough() {
     let run = world.csk("install app --fix-gitignore --dry-run");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(
-        run.stdout.contains("app: .gitignore tools/skills/ would be added (dry-run)"),
+        run.stdout.contains("app: tools/skills/ would be added to .gitignore (dry-run)"),
         "{}",
         run.stdout
     );
@@ -97,7 +97,7 @@ fn rules_that_let_a_skill_through_are_not_enough() {
 }
 
 #[test]
-fn an_unknown_key_is_told_and_ignored() {
+fn an_unknown_key_is_reported_and_ignored() {
     let world = World::new();
     world.config(r#", "preferred_lcoale": "ru""#);
     let run = world.install();
@@ -110,20 +110,20 @@ fn an_unknown_key_is_told_and_ignored() {
 }
 
 #[test]
-fn a_skills_root_without_repositories_is_exit_2() {
+fn a_skills_root_without_repositories_exits_2() {
     let world = World::bare();
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
     for command in ["install app", "update", "upgrade app"] {
         let run = world.csk(command);
         assert_eq!(run.code, Some(2), "{command}");
-        assert!(run.stderr.contains("holds no git repository"), "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("contains no git repositories"), "{command}: {}", run.stderr);
     }
     assert_eq!(world.csk("list").code, Some(0));
     assert_eq!(world.csk("config show").code, Some(0));
 }
 
 #[test]
-fn what_git_does_not_ignore_is_refused_and_can_be_fixed() {
+fn folders_not_ignored_by_git_are_refused_and_can_be_fixed() {
     let world = World::new();
     fs::write(world.app(".gitignore"), "# mine\n.agents/").unwrap();
     let run = world.csk("install app");
@@ -144,7 +144,7 @@ fn what_git_does_not_ignore_is_refused_and_can_be_fixed() {
 }
 
 #[test]
-fn rules_outside_the_project_count_as_well() {
+fn ignore_rules_outside_the_project_count_as_well() {
     let world = World::new();
     fs::remove_file(world.app(".gitignore")).unwrap();
     world.env.write("app/.git/info/exclude", b".agents/\n.claude/\n.codex/\n");
@@ -152,7 +152,7 @@ fn rules_outside_the_project_count_as_well() {
 }
 
 #[test]
-fn a_marker_of_a_newer_csk_is_left_alone() {
+fn an_install_by_a_newer_csk_is_left_alone() {
     let world = World::new();
     world.install();
     let path = world.installed("pdf/.csk-install.json");
@@ -163,7 +163,7 @@ fn a_marker_of_a_newer_csk_is_left_alone() {
     assert!(run.stderr.contains("Unsupported installed marker schema"), "{}", run.stderr);
     assert!(run.stderr.contains("requires a newer csk"), "{}", run.stderr);
     assert_eq!(world.read(&path), newer);
-    // Nor is it removed: only the csk that made it knows what belongs to it.
+    // It is not removed either: only the csk that wrote it knows which files belong to it.
     world.skillfile("");
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
@@ -173,7 +173,7 @@ fn a_marker_of_a_newer_csk_is_left_alone() {
 }
 
 #[test]
-fn a_broken_ledger_stops_the_project_before_anything_is_touched() {
+fn a_malformed_ledger_fails_the_project_before_any_change() {
     let world = World::new();
     world.install();
     fs::write(world.installed(".csk-managed.json"), "{").unwrap();
@@ -185,7 +185,7 @@ fn a_broken_ledger_stops_the_project_before_anything_is_touched() {
 }
 
 #[test]
-fn two_csk_at_once_take_turns_or_say_so() {
+fn concurrent_runs_wait_or_report_the_lock() {
     let world = World::new();
     fs::create_dir_all(world.home().join(".cocoaskills")).unwrap();
     fs::write(
@@ -196,10 +196,10 @@ fn two_csk_at_once_take_turns_or_say_so() {
     let mut command = world.env.command(env!("CARGO_BIN_EXE_csk"), &["install", "app"]);
     let output = command.env("CSK_LOCK_TIMEOUT", "0.1").output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("another csk process holds lock at ") && said.contains("created_at=1;"),
-        "{said}"
+        stderr.contains("another csk process holds lock at ") && stderr.contains("created_at=1;"),
+        "{stderr}"
     );
     fs::remove_file(world.home().join(".cocoaskills/.lock")).unwrap();
     let start = || {
@@ -218,9 +218,9 @@ fn two_csk_at_once_take_turns_or_say_so() {
 }
 
 #[test]
-fn a_project_that_cannot_be_written_fails_alone() {
+fn a_project_that_cannot_be_written_fails_with_its_name() {
     let world = World::new();
-    // Root may write anywhere, so a file stands where the folder should be.
+    // Root may write anywhere, so a file blocks the path of the folder.
     world.env.write("app/.agents", b"a file");
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
@@ -228,9 +228,9 @@ fn a_project_that_cannot_be_written_fails_alone() {
     assert_eq!(world.read(world.app(".agents")), "a file");
 }
 
-/// As a user who may read the project and not write it.
+/// Runs as a user who can read the project but not write to it.
 #[test]
-fn a_read_only_project_fails_and_stays_as_it_is() {
+fn a_read_only_project_fails_and_stays_unchanged() {
     let world = World::new();
     world.install();
     world.commit("pdf", "//- /references/new.md\nnew\n");
@@ -244,7 +244,7 @@ fn a_read_only_project_fails_and_stays_as_it_is() {
         env!("CARGO_BIN_EXE_csk")
     );
     if world.env.run_args("sh", &["-c", "test $(id -u) = 0 && setpriv --version"]).code != Some(0) {
-        testkit::skip("a read-only project", "only root can become another user, with setpriv");
+        testkit::skip("a read-only project", "only root can switch to another user, with setpriv");
         return;
     }
     let run = world.env.run_args("sh", &["-c", &script]);
@@ -257,7 +257,7 @@ fn a_read_only_project_fails_and_stays_as_it_is() {
 }
 
 #[test]
-fn a_large_file_is_installed_without_holding_it() {
+fn a_large_file_is_installed_with_little_memory() {
     let world = World::bare();
     let repo = world.repo("pdf", SKILL);
     let file =
@@ -265,7 +265,7 @@ fn a_large_file_is_installed_without_holding_it() {
     file.set_len(40 << 20).unwrap();
     repo.commit("");
     world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
-    // Address space counts mappings of the program and its libraries too, so the bound is above 96 MB.
+    // Address space includes the program and its libraries, so the limit is above 96 MB.
     let program = env!("CARGO_BIN_EXE_csk");
     let run = world.env.run_args("sh", &["-c", &format!("ulimit -d 60000; {program} install app")]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -274,47 +274,43 @@ fn a_large_file_is_installed_without_holding_it() {
 }
 
 #[test]
-fn an_unreadable_file_is_named() {
+fn a_damaged_install_is_repaired() {
     let world = World::new();
     world.install();
     fs::remove_file(world.installed("pdf/SKILL.md")).unwrap();
     fs::create_dir(world.installed("pdf/SKILL.md")).unwrap();
     fs::set_permissions(world.installed("pdf/SKILL.md"), PermissionsExt::from_mode(0o755)).unwrap();
     let run = world.install();
-    assert!(
-        run.stdout.contains("installed"),
-        "what is there is not what was installed: {}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("installed"), "the installed files were damaged: {}", run.stdout);
     assert!(world.installed("pdf/SKILL.md").is_file());
 }
 
 #[test]
-fn first_mistakes_are_told_as_what_they_are() {
+fn common_mistakes_have_specific_messages() {
     let world = World::new();
-    let told = |skillfile: &[u8]| {
+    let error_of = |skillfile: &[u8]| {
         world.env.write("app/Skillfile.json", skillfile);
         let run = world.csk("install app");
         assert_eq!(run.code, Some(2), "{}{}", run.stdout, run.stderr);
         run.stderr
     };
-    let missing = told(br#"{"skills": [{"name": "pdf", "tag": "v1"}], "agents": []}"#);
+    let missing = error_of(br#"{"skills": [{"name": "pdf", "tag": "v1"}], "agents": []}"#);
     assert!(missing.contains("schema_version") && !missing.contains("`agents`"), "{missing}");
-    let mark = told(b"\xef\xbb\xbf{\"schema_version\": 1, \"skills\": []}");
-    assert!(mark.contains("byte-order mark"), "{mark}");
-    let twice = told(
+    let mark = error_of(b"\xef\xbb\xbf{\"schema_version\": 1, \"skills\": []}");
+    assert!(mark.contains("byte order mark"), "{mark}");
+    let twice = error_of(
         br#"{"schema_version": 1, "skills": [{"name": "pdf", "tag": "v1"}, {"name": "PDF", "source": "pdf", "tag": "v1"}]}"#,
     );
     assert!(twice.contains("`pdf` and `PDF` differ only in case"), "{twice}");
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
     world.env.write("app/.agents/.csk-journal.json", b"half");
     let run = world.csk("install app");
-    assert!(run.stderr.contains("delete it if no csk is running"), "{}", run.stderr);
+    assert!(run.stderr.contains("delete it if no other csk process is running"), "{}", run.stderr);
 }
 
-/// Without a shell the hook is that of the user's, or of bash.
+/// Without an argument, the hook is for the user's shell, or bash.
 #[test]
-fn shell_init_knows_the_users_shell() {
+fn shell_init_detects_the_users_shell() {
     let world = World::new();
     let csk = env!("CARGO_BIN_EXE_csk");
     for (shell, expected) in

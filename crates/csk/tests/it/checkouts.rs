@@ -1,4 +1,4 @@
-//! Git never runs in a project: what csk asks there, it answers itself, and as git would.
+//! csk never runs git in a project: it reads git's files itself and gets the same results as git.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use testkit::TestEnv;
 
 use crate::{SKILL, World};
 
-/// What a user types in a project.
+/// Commands that users run in a project.
 const COMMANDS: [&str; 20] = [
     "status",
     "install --dry-run",
@@ -43,27 +43,27 @@ fn run_all(world: &World, mut after: impl FnMut(&str)) {
     }
 }
 
-/// Makes the project a repository whose configuration names a program.
+/// Ways to make the project a repository whose configuration runs a program.
 const ATTACKS: [(&str, &str); 6] = [
     (
-        "a folder that is a repository to git",
+        "a folder that git recognizes as a repository",
         "rm -rf .git; mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; \
          printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = \"%s\"\\n' \"$PWD\" \"$RUN\" > config",
     ),
     (
-        "the .git of an archive",
+        "a .git folder from an archive",
         "printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" >> .git/config",
     ),
     (
-        "a file that leads to one",
+        "a .git file that points to a repository",
         "mv .git data; echo 'gitdir: data' > .git; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" >> data/config",
     ),
     (
-        "the configuration of a work tree",
+        "the configuration of a worktree",
         "git config extensions.worktreeConfig true; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" > .git/config.worktree",
     ),
     (
-        "what is included",
+        "an included configuration",
         "printf '[include]\\n\\tpath = ../more\\n' >> .git/config; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$RUN\" > more",
     ),
     (
@@ -74,7 +74,7 @@ const ATTACKS: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn no_repository_of_a_checkout_runs_anything() {
+fn repositories_in_a_checkout_cannot_run_programs() {
     for (what, attack) in ATTACKS {
         let world = World::new();
         let canary = world.env.path("canary");
@@ -82,10 +82,10 @@ fn no_repository_of_a_checkout_runs_anything() {
         let run = world.env.run_args("sh", &["-c", &script]);
         assert_eq!(run.code, Some(0), "{what}: {}", run.stderr);
         run_all(&world, |command| assert!(!canary.exists(), "{what}: csk {command}"));
-        assert!(world.installed("pdf/SKILL.md").exists(), "{what}: it is installed all the same");
-        // The attack is one: git itself runs it.
+        assert!(world.installed("pdf/SKILL.md").exists(), "{what}: the skill is still installed");
+        // The attack works with git itself.
         world.env.run_args("sh", &["-c", "git -C app ls-files; git -C app status"]);
-        assert!(canary.exists(), "{what} is no attack any more");
+        assert!(canary.exists(), "{what} is no longer an attack");
     }
 }
 
@@ -106,16 +106,16 @@ fn git_is_never_started_in_a_project() {
     for call in calls.lines() {
         assert!(!call.contains(&app), "{call}");
         assert!(call.starts_with("/ ") || call.ends_with("--version"), "not in the root: {call}");
-        let is_told = ["safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath"];
-        let is_plain =
-            call.ends_with("--version") || is_told.iter().all(|word| call.contains(word));
-        assert!(is_plain, "{call}");
+        let settings = ["safe.bareRepository=explicit", "core.fsmonitor=false", "core.hooksPath"];
+        let is_safe =
+            call.ends_with("--version") || settings.iter().all(|setting| call.contains(setting));
+        assert!(is_safe, "{call}");
     }
 }
 
-/// A repository under `skills_root` may be anybody's: git runs there only where no setting can start a program.
+/// A repository under `skills_root` may be untrusted: csk runs git there only if no setting can start a program.
 #[test]
-fn a_setting_of_a_skills_repository_starts_nothing() {
+fn settings_of_a_skill_repository_cannot_run_programs() {
     let world = World::new();
     world.config(r#", "allow_local_sources": true"#);
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
@@ -138,13 +138,13 @@ fn a_setting_of_a_skills_repository_starts_nothing() {
             assert!(!canary.exists(), "{command} {key}");
         }
     }
-    // The attack is one: git itself runs it.
+    // The attack works with git itself.
     let text = format!("{settings}[remote \"origin\"]\n\tuploadpack = \"{run}\"\n");
     fs::write(&config, text).unwrap();
     world.env.run_args("git", &["-C", "skills/pdf", "fetch", "origin"]);
     assert!(canary.exists());
     fs::remove_file(&canary).unwrap();
-    // Hooks and monitors are not run, and the rest goes on.
+    // Hooks and fsmonitor do not run, and the command succeeds.
     let touch = format!("touch {}", canary.display());
     let more = format!("[core]\n\tfsmonitor = \"{touch}\"\n\thooksPath = .git/hooks\n");
     fs::write(&config, format!("{settings}{more}")).unwrap();
@@ -156,9 +156,9 @@ fn a_setting_of_a_skills_repository_starts_nothing() {
     assert!(world.git("skills/pdf", "log --oneline origin/main").lines().count() > 1);
 }
 
-/// The user's own ignore rules count as they do for git; what a repository says about where they are does not.
+/// Ignore files configured by the user count as in git; those configured by a repository do not.
 #[test]
-fn ignore_rules_of_the_user_count_and_those_that_a_repository_names_do_not() {
+fn ignore_rules_configured_by_the_user_count_and_those_configured_by_a_repository_do_not() {
     let rules = ".agents/\n.claude/skills/\n.codex/skills/\n";
     for (file, setup, counts) in [
         ("home/.config/git/ignore", "true", true),
@@ -169,27 +169,27 @@ fn ignore_rules_of_the_user_count_and_those_that_a_repository_names_do_not() {
     ] {
         let world = World::new();
         fs::remove_file(world.app(".gitignore")).unwrap();
-        let place = world.env.work().parent().unwrap().join(file);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(place, rules).unwrap();
+        let path = world.env.work().parent().unwrap().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, rules).unwrap();
         assert_eq!(world.env.run_args("sh", &["-c", setup]).code, Some(0), "{setup}");
         let run = world.csk("install app");
         assert_eq!(run.code == Some(0), counts, "{file} {setup}: {}", run.stderr);
     }
 }
 
-/// What cannot be understood is an error that says so.
+/// An index that csk cannot read is an error that says why.
 #[test]
-fn a_damaged_index_is_told() {
+fn a_damaged_git_index_is_reported() {
     let world = World::new();
     world.install();
     let index = world.app(".git/index");
     let good = fs::read(&index).unwrap();
     let mut huge = good.clone();
     huge[8..12].copy_from_slice(&[0xff; 4]);
-    for (bytes, told) in [
-        (b"junk".to_vec(), "it is damaged"),
-        (huge, "it is damaged"),
+    for (bytes, expected) in [
+        (b"junk".to_vec(), "the file is corrupt"),
+        (huge, "the file is corrupt"),
         ([&b"DIRC\0\0\0\x09"[..], &good[8..]].concat(), "version 9"),
     ] {
         fs::write(&index, bytes).unwrap();
@@ -197,23 +197,23 @@ fn a_damaged_index_is_told() {
         world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
         let run = world.csk("install app");
         assert_eq!(run.code, Some(1));
-        assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{expected}: {}", run.stderr);
     }
     fs::remove_file(&index).unwrap();
     assert_eq!(world.env.run_args("mkfifo", &["app/.git/index"]).code, Some(0));
     assert!(world.csk("install app").stderr.contains("not a regular file"));
 }
 
-/// `csk init` writes no rules through a `.git` that leads to a repository of somebody else's.
+/// `csk init` writes no rules through a `.git` that points to the repository of another project.
 #[test]
-fn init_writes_only_to_a_repository_that_leads_back() {
+fn init_writes_only_to_a_repository_that_points_back() {
     let world = World::new();
     let call = |script: &str| {
         let csk = env!("CARGO_BIN_EXE_csk");
         let script = script.replace("csk ", &format!("{csk} "));
         world.env.run_args("sh", &["-c", &script])
     };
-    // A work tree of git's own leads back.
+    // A worktree created by git points back.
     let run = call("git -C app worktree add -q --detach ../tree && cd tree && csk init --private");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(world.read(world.app(".git/info/exclude")).contains(".agents/"));
@@ -231,7 +231,7 @@ fn init_writes_only_to_a_repository_that_leads_back() {
     assert_eq!(world.read(world.env.path("skills/pdf/.git/info/exclude")), before);
 }
 
-/// Runs a script with this process's own environment, which is what the functions under test see.
+/// Runs a script with the environment of this process, which the tested functions use as well.
 fn sh(folder: &Path, script: &str) -> String {
     let identity = "export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@t; ";
     let output = Command::new("sh")
@@ -265,7 +265,7 @@ const PROBES: [&str; 16] = [
 ];
 
 #[test]
-fn ignore_rules_mean_what_they_mean_to_git() {
+fn ignore_rules_have_the_same_meaning_as_in_git() {
     let cases: [&[(&str, &str)]; 22] = [
         &[(".gitignore", ".agents/\n")],
         &[(".gitignore", ".agents\n")],
@@ -301,7 +301,7 @@ fn ignore_rules_mean_what_they_mean_to_git() {
                 fs::write(folder.join(path), text).unwrap();
             }
             check_ignored(&folder, &folder, files);
-            // From a folder inside, too.
+            // From a subfolder as well.
             check_ignored(&folder, &folder.join("a"), files);
         }
     }
@@ -313,8 +313,8 @@ fn check_ignored(repository: &Path, root: &Path, files: &[(&str, &str)]) {
     fs::write(&list, probes.join("\0")).unwrap();
     let call =
         format!("git check-ignore --no-index -z --stdin < {} || test $? = 1", list.display());
-    let told = sh(root, &call);
-    let ignored: Vec<&str> = told.split('\0').collect();
+    let output = sh(root, &call);
+    let ignored: Vec<&str> = output.split('\0').collect();
     let theirs: Vec<&String> =
         probes.iter().filter(|probe| !ignored.contains(&probe.as_str())).collect();
     let ours = not_ignored(&AbsPath::new(root).unwrap(), &probes).unwrap();
@@ -323,7 +323,7 @@ fn check_ignored(repository: &Path, root: &Path, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn tracked_files_are_those_that_git_lists() {
+fn tracked_files_are_the_same_as_in_git() {
     let tool = "mkdir -p .agents/bin src && echo x > .agents/bin/x && echo f > f && echo s > src/s";
     let cases = [
         ("plain", "", "git add -f ."),
@@ -333,7 +333,7 @@ fn tracked_files_are_those_that_git_lists() {
             "",
             "mkdir .agents/skills && echo x > .agents/skills/x && git add -f .agents/skills f",
         ),
-        ("a file beside", "", "echo x > .agents/binary && git add -f .agents/binary"),
+        ("a file with a similar name", "", "echo x > .agents/binary && git add -f .agents/binary"),
         ("version 4", "", "git add -f . && git update-index --index-version 4"),
         ("version 4, another", "", "git add -f f src && git update-index --index-version 4"),
         (
@@ -352,7 +352,7 @@ fn tracked_files_are_those_that_git_lists() {
             "",
             "for n in $(seq 300); do echo $n > src/$n; done; git add -f . && git update-index --split-index && git rm -q --cached .agents/bin/x src/7 src/8 src/150",
         ),
-        ("intended", "", "git add -N -f ."),
+        ("intent to add", "", "git add -N -f ."),
         (
             "submodule",
             "",
@@ -391,7 +391,7 @@ fn tracked_files_are_those_that_git_lists() {
         sh(&folder, &format!("git init -q {options} . && {tool} && {script}"));
         check_tracked(&folder, what);
     }
-    // In a folder inside, in a work tree of its own, and where there is none.
+    // In a subfolder, in a linked worktree, and without a repository.
     let folder = env.work().join("outer");
     fs::create_dir_all(folder.join("inner")).unwrap();
     sh(
@@ -403,7 +403,7 @@ fn tracked_files_are_those_that_git_lists() {
     check_tracked(&env.work().join("tree"), "above it");
     assert!(work_tree(&AbsPath::new(env.work().join("tree/inner")).unwrap()).unwrap());
     assert!(!work_tree(&AbsPath::new(env.work()).unwrap()).unwrap());
-    // However a file system writes it.
+    // Also if only the case differs, as on some file systems.
     sh(
         &folder,
         "git update-index --add --cacheinfo 100644,$(git hash-object -w inner/.agents/bin/x),.Agents/Bin/y",

@@ -62,13 +62,13 @@ fn every_command_documents_itself() {
     ] {
         let run = world.csk(&format!("{command} --help"));
         assert_eq!(run.code, Some(0));
-        let parts = ["Usage:", "Purpose: ", "Reads", "rites", "Exit codes:", "Examples:"];
+        let parts = ["Usage:", "Reads", "rites", "Exit codes:", "Examples:"];
         let example = format!("csk {command}");
         for part in parts.into_iter().chain([example.as_str()]) {
             assert!(run.stdout.contains(part), "{command}: {part}\n{}", run.stdout);
         }
     }
-    // Every flag is explained, and every file of ours has its keys somewhere.
+    // Every flag is explained, and every key of our files is documented somewhere.
     for (command, flags) in [
         ("install", &["--all", "--dry-run", "--strict-tags", "--fix-gitignore", "--verbose"][..]),
         (
@@ -100,7 +100,7 @@ fn every_command_documents_itself() {
 }
 
 #[test]
-fn completions_know_every_command() {
+fn completions_cover_every_command() {
     let world = World::bare();
     for (shell, check) in [("bash", "bash -n"), ("zsh", "zsh -n"), ("fish", "fish --no-execute")] {
         let run = world.csk(&format!("completions {shell}"));
@@ -119,17 +119,17 @@ fn completions_know_every_command() {
             let folder = std::path::Path::new(env!("CARGO_BIN_EXE_csk")).parent().unwrap();
             let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
             let mut command = world.env.command(shell, &["-c", ask]);
-            let told = command.env("PATH", path).output().unwrap();
-            let told = String::from_utf8_lossy(&told.stdout);
-            assert!(told.contains("--fix-gitignore"), "{shell}: {told}");
+            let output = command.env("PATH", path).output().unwrap();
+            let output = String::from_utf8_lossy(&output.stdout);
+            assert!(output.contains("--fix-gitignore"), "{shell}: {output}");
         } else {
-            testkit::skip("completions", &format!("there is no {shell}"));
+            testkit::skip("completions", &format!("{shell} is not installed"));
         }
     }
 }
 
 #[test]
-fn the_project_here_is_meant_unless_another_is_named() {
+fn the_current_project_is_the_default() {
     let world = World::new();
     let program = env!("CARGO_BIN_EXE_csk");
     let here = |folder: &str, arguments: &str| {
@@ -137,7 +137,7 @@ fn the_project_here_is_meant_unless_another_is_named() {
     };
     fs::create_dir_all(world.app("src/deep")).unwrap();
     assert!(here("app/src/deep", "install").stdout.contains("app: pdf "));
-    assert!(here(".", "install").stdout.contains("app: pdf "), "all configured ones");
+    assert!(here(".", "install").stdout.contains("app: pdf "), "all configured projects");
     assert!(here("app", "status .").stdout.starts_with("Project app ("));
     assert_eq!(here(".", "install ./skills").code, Some(2), "no Skillfile.json there");
     let run = here(".", "install apq");
@@ -147,7 +147,7 @@ fn the_project_here_is_meant_unless_another_is_named() {
 }
 
 #[test]
-fn a_path_is_installed_into_and_not_registered() {
+fn installing_by_path_does_not_register_the_project() {
     let world = World::new();
     testkit::GitRepo::new(
         &world.env,
@@ -192,22 +192,22 @@ fn projects_are_added_removed_and_resolved() {
     assert_eq!(world.csk("project remove x").code, Some(2));
 }
 
-/// A second working copy of a project, in a folder with a blank and letters beyond ASCII.
+/// A second working copy of a project, in a folder with a space and non-ASCII letters.
 #[test]
-fn a_worktree_is_a_project_of_its_own() {
+fn a_worktree_is_a_separate_project() {
     let world = World::new();
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
     world.git("app", "add --force Skillfile.json");
     world.git("app", "commit --quiet -m skills");
     let folder = world.env.path("мой app 2");
-    let place = folder.to_string_lossy().into_owned();
+    let path = folder.to_string_lossy().into_owned();
     let run = world.env.run_args(
         "git",
-        &["-C", "app", "worktree", "add", "--quiet", "-b", "feature/TASK-7-thing", &place],
+        &["-C", "app", "worktree", "add", "--quiet", "-b", "feature/TASK-7-thing", &path],
     );
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let csk = |arguments: &[&str]| world.env.run_args(env!("CARGO_BIN_EXE_csk"), arguments);
-    let run = csk(&["project", "resolve", &place]);
+    let run = csk(&["project", "resolve", &path]);
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(lines[0], "project_alias: app-2");
     assert!(lines[1].starts_with("checkout_alias: app-2-task-7-"), "{}", lines[1]);
@@ -216,26 +216,26 @@ fn a_worktree_is_a_project_of_its_own() {
     assert_eq!(lines[5], "task_id: task-7");
     assert_eq!(lines[6].len(), "path_hash: a3f1".len());
     assert_eq!(lines[7], "skills: [ROOT]/work/мой app 2/.agents/skills");
-    let run = csk(&["install", &place]);
+    let run = csk(&["install", &path]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.starts_with("app-2-task-7-"), "{}", run.stdout);
     assert!(folder.join(".claude/skills/pdf/SKILL.md").exists());
-    // A commit checked out by itself has no branch to be named after.
+    // With a detached HEAD, there is no branch name to use.
     assert_eq!(
-        world.env.run_args("git", &["-C", &place, "checkout", "--quiet", "--detach"]).code,
+        world.env.run_args("git", &["-C", &path, "checkout", "--quiet", "--detach"]).code,
         Some(0)
     );
     assert_eq!(
-        csk(&["project", "resolve", &place]).stdout.lines().nth(1),
+        csk(&["project", "resolve", &path]).stdout.lines().nth(1),
         Some("checkout_alias: app-2")
     );
-    // What is in the config is known by its name there, from anywhere.
+    // A configured project is known by its alias, from any folder.
     assert_eq!(world.csk("project resolve app").stdout.lines().nth(1), Some("checkout_alias: app"));
     assert_eq!(world.csk("project resolve app/none").code, Some(2));
 }
 
 #[test]
-fn a_project_that_is_added_again_keeps_what_was_said_of_it() {
+fn adding_a_project_again_keeps_its_settings() {
     let world = World::new();
     let path = world.home().join(".cocoaskills/config.json");
     let text = world
@@ -248,7 +248,7 @@ fn a_project_that_is_added_again_keeps_what_was_said_of_it() {
 }
 
 #[test]
-fn variables_move_the_home_and_allow_local_sources() {
+fn environment_variables_set_the_home_and_allow_local_sources() {
     let mut world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", crate::SKILL);
     upstream.git("tag v1");
@@ -262,11 +262,11 @@ fn variables_move_the_home_and_allow_local_sources() {
     world.env = world.env.var("CSK_LOCK_TIMEOUT", "soon");
     let run = world.csk("install app");
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("CSK_LOCK_TIMEOUT must be a number"), "{}", run.stderr);
+    assert!(run.stderr.contains("invalid CSK_LOCK_TIMEOUT: expected a number"), "{}", run.stderr);
 }
 
 #[test]
-fn an_upgrade_on_a_new_machine_clones() {
+fn an_upgrade_clones_missing_repositories() {
     let world = World::bare();
     world.config(r#", "allow_local_sources": true"#);
     fs::remove_dir(world.env.path("skills")).unwrap();
@@ -276,7 +276,7 @@ fn an_upgrade_on_a_new_machine_clones() {
     let run = world.csk("upgrade app");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(world.installed("pdf/SKILL.md").exists());
-    // A dry run fetches nothing, too.
+    // A dry run does not fetch.
     let before = world.git("skills/pdf", "rev-parse origin/main");
     testkit::write_tree(upstream.path(), "//- /references/new.md\n");
     upstream.git("add --all");
@@ -289,16 +289,16 @@ fn an_upgrade_on_a_new_machine_clones() {
 }
 
 #[test]
-fn bootstrap_makes_a_config_and_overwrites_none() {
+fn bootstrap_creates_a_config_and_overwrites_none() {
     let world = World::bare();
     let path = world.home().join(".cocoaskills/config.json");
     let before = world.read(&path);
     let refused = world.csk("bootstrap --skills-root skills");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("was left as it is"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it was not changed"), "{}", refused.stderr);
     assert_eq!(world.read(&path), before);
     fs::remove_file(&path).unwrap();
-    assert_eq!(world.csk("bootstrap").code, Some(2), "nothing is asked without a terminal");
+    assert_eq!(world.csk("bootstrap").code, Some(2), "csk does not prompt without a terminal");
     let run = world.csk("bootstrap --skills-root skills --locale ru --agents claude_code,codex_cli --project app=app");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let config = world.csk("config show").stdout;
@@ -311,7 +311,7 @@ fn bootstrap_makes_a_config_and_overwrites_none() {
 }
 
 #[test]
-fn another_config_moves_everything() {
+fn a_config_elsewhere_moves_the_state_as_well() {
     let world = World::new();
     let config = world.read(world.home().join(".cocoaskills/config.json"));
     world.env.write("elsewhere/my.json", config.as_bytes());
@@ -323,7 +323,7 @@ fn another_config_moves_everything() {
 }
 
 #[test]
-fn a_skill_is_checked_before_it_is_published() {
+fn skill_check_reports_errors() {
     let world = World::new();
     assert_eq!(world.csk("skill check skills/pdf").code, Some(0));
     world.env.write("skills/pdf/SKILL.md", b"---\nname: other\ndescription: d\n---\nB.\n");
@@ -333,9 +333,9 @@ fn a_skill_is_checked_before_it_is_published() {
     assert_eq!(world.csk("skill check none").code, Some(2));
 }
 
-/// A job in the wrong folder must not pass.
+/// A CI job that runs in the wrong folder must not pass.
 #[test]
-fn nothing_to_do_anywhere_is_an_error() {
+fn running_without_any_project_is_an_error() {
     let world = World::bare();
     fs::write(
         world.home().join(".cocoaskills/config.json"),
@@ -359,26 +359,26 @@ fn nothing_to_do_anywhere_is_an_error() {
         let run = world.csk(arguments);
         assert_eq!(run.code, Some(2), "{arguments}: {}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains("no project is configured"), "{arguments}: {}", run.stderr);
-        assert!(run.stderr.contains("`csk init` makes one"), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains("run `csk init` here"), "{arguments}: {}", run.stderr);
     }
-    // What is looked at apart from projects still is.
+    // Checks that need no project still run.
     assert_eq!(world.csk("doctor").code, Some(0));
 }
 
 #[test]
-fn offline_is_offline_for_a_fetch_as_well() {
+fn offline_mode_refuses_to_fetch() {
     let world = World::new();
     let world = World { env: world.env.var("CSK_OFFLINE", "1") };
     for arguments in ["update", "global update"] {
         let run = world.csk(arguments);
         assert!(
-            run.code == Some(2) && run.stderr.contains("without the network"),
+            run.code == Some(2) && run.stderr.contains("the network is disabled"),
             "{}",
             run.stderr
         );
     }
     assert_eq!(world.csk("upgrade app").code, Some(0));
-    // Frozen is offline as well, and an upgrade is a fetch.
+    // Frozen mode is offline as well, and an upgrade fetches.
     let world = World { env: world.env.var("CSK_OFFLINE", "").var("CSK_FROZEN", "1") };
     for arguments in ["update", "upgrade app"] {
         let run = world.csk(arguments);

@@ -1,13 +1,13 @@
-//! What of a skill is installed, and what csk warns about.
+//! Which files of a skill are installed, and what csk warns about.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::World;
 
-/// A path skill with a manifest that its text names, links to files that do not come, and symbolic links.
+/// A skill in a subfolder whose text mentions its manifest, with links to files that are not installed, and symlinks.
 #[test]
-fn what_the_text_refers_to_comes_or_is_named() {
+fn referenced_files_are_installed_or_reported() {
     let world = World::bare();
     let text = "//- /skills/a/SKILL.md\n---\nname: a\ndescription: d\n---\n\
                 See [other](../b/SKILL.md), [gone](gone.md), [tests](tests/) and [latest](docs/latest.md). Commands: `csk-skill.json`.\n\
@@ -27,9 +27,9 @@ fn what_the_text_refers_to_comes_or_is_named() {
     );
     assert_eq!(fs::read_to_string(world.installed("a/docs/latest.md")).unwrap(), "H.\n");
     for warning in [
-        "links to files that are not in the skill: `gone.md` (SKILL.md)",
-        "links that lead out of the skill: `../b/SKILL.md` (SKILL.md)",
-        "not installed, although the text refers to it: `tests/` (SKILL.md)",
+        "links to missing files: `gone.md` (SKILL.md)",
+        "links that point outside the skill: `../b/SKILL.md` (SKILL.md)",
+        "referenced but not installed: `tests/` (SKILL.md)",
     ] {
         assert!(run.stderr.contains(warning), "{warning}: {}", run.stderr);
     }
@@ -40,7 +40,7 @@ fn what_the_text_refers_to_comes_or_is_named() {
 }
 
 #[test]
-fn a_description_that_the_locale_adds_is_not_missing() {
+fn a_description_from_the_locale_is_not_missing() {
     let world = World::bare();
     let text = "//- /SKILL.md\n---\nname: a\n---\nBody.\n//- /.skill_triggers/ru.md\n- x\n\
                 //- /locales/metadata.json\n{\"locales\": {\"ru\": {\"description\": \"D.\"}}}\n";
@@ -55,7 +55,7 @@ fn a_description_that_the_locale_adds_is_not_missing() {
 }
 
 #[test]
-fn a_text_that_is_too_large_to_be_searched_is_named() {
+fn files_too_large_to_scan_are_reported() {
     let world = World::bare();
     let text = "//- /SKILL.md\n---\nname: a\ndescription: d\n---\nSee [large](docs/large.md).\n\
                 //- /docs/other.md\nOther.\n";
@@ -67,9 +67,5 @@ fn a_text_that_is_too_large_to_be_searched_is_named() {
     world.skillfile(r#"{"name": "a", "tag": "v1"}"#);
     let run = world.install();
     assert!(world.installed("a/docs/large.md").is_file());
-    assert!(
-        run.stderr.contains("not searched for links, since it is too large: docs/large.md"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("too large to scan for links: docs/large.md"), "{}", run.stderr);
 }

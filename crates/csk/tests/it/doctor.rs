@@ -1,4 +1,4 @@
-//! `csk doctor`: each thing that stands in the way is found, and named with what to do.
+//! `csk doctor`: finds every problem and says how to fix it.
 
 use std::fs;
 
@@ -6,47 +6,47 @@ use serde_json::Value;
 
 use crate::{SKILL, World};
 
-/// Returns the checks of a state, as `check: message` with the fix after it.
+/// Returns the checks with a state, as `check: message -> fix`.
 fn found(world: &World, arguments: &str, state: &str) -> Vec<String> {
     let run = world.csk(&format!("doctor {arguments} --json"));
-    let told: Value = serde_json::from_str(&run.stdout)
+    let output: Value = serde_json::from_str(&run.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr));
-    assert_eq!(told["good"], Value::from(run.code == Some(0)), "{told}");
+    assert_eq!(output["ok"], Value::from(run.code == Some(0)), "{output}");
     let line = |one: &Value| {
         let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
         format!("{}: {} -> {}", text("check"), text("message"), text("fix"))
     };
-    let checks = told["checks"].as_array().unwrap().iter();
+    let checks = output["checks"].as_array().unwrap().iter();
     checks.filter(|one| one["state"] == state).map(line).collect()
 }
 
 fn has(lines: &[String], parts: &[&str]) {
-    let is_it = |line: &&String| parts.iter().all(|part| line.contains(part));
-    assert!(lines.iter().any(|line| is_it(&line)), "{parts:?} in {lines:#?}");
+    let matches = |line: &&String| parts.iter().all(|part| line.contains(part));
+    assert!(lines.iter().any(|line| matches(&line)), "{parts:?} in {lines:#?}");
 }
 
 #[test]
-fn a_good_project_has_nothing_to_mend() {
+fn a_healthy_project_has_no_problems() {
     let world = World::new();
     world.install();
-    let problems = found(&world, "app", "problem");
+    let problems = found(&world, "app", "fail");
     assert!(problems.is_empty(), "{problems:#?}");
     let run = world.csk("doctor app");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
     assert!(run.stdout.contains("ok    git: git version"), "{}", run.stdout);
-    assert!(run.stderr.contains("nothing has to be mended"), "{}", run.stderr);
-    // The original's ids see each skill twice where the agent reads .agents/skills itself.
+    assert!(run.stderr.contains("no problems found"), "{}", run.stderr);
+    // With the agent names of the original csk, agents that read .agents/skills themselves see each skill twice.
     has(
         &found(&world, "app", "note"),
-        &["twice", "codex_cli reads .agents/skills by itself", "codex"],
+        &["twice", "codex_cli reads .agents/skills directly", "codex"],
     );
 }
 
 #[test]
-fn everything_that_stands_in_the_way_is_named() {
+fn every_problem_is_reported() {
     let world = World::new();
     world.install();
-    // Files that git does not ignore, a link that leads nowhere, an edit, a project that is gone.
+    // Files that git does not ignore, a dangling symlink, an edit, a deleted project.
     fs::write(world.app(".gitignore"), "").unwrap();
     std::os::unix::fs::symlink("nowhere", world.app(".claude/skills/gone")).unwrap();
     fs::write(world.installed("pdf/SKILL.md"), "mine\n").unwrap();
@@ -54,60 +54,66 @@ fn everything_that_stands_in_the_way_is_named() {
     let more = text
         .replace("\"projects\": {", "\"projects\": {\"away\": {\"path\": \"/nowhere/at/all\"}, ");
     fs::write(world.home().join(".cocoaskills/config.json"), more).unwrap();
-    let problems = found(&world, "app", "problem");
-    has(&problems, &["ignored", "does not ignore .agents/", "--fix-gitignore"]);
-    has(&problems, &["links", ".claude/skills/gone leads nowhere", "->"]);
+    let problems = found(&world, "app", "fail");
+    has(&problems, &["ignored", "git does not ignore .agents/", "--fix-gitignore"]);
+    has(&problems, &["links", ".claude/skills/gone is a dangling link", "->"]);
     has(&problems, &["install", "pdf was edited", "csk diff --local pdf"]);
-    has(&problems, &["projects", "away is at /nowhere/at/all", "csk project remove away"]);
+    has(
+        &problems,
+        &["projects", "away: /nowhere/at/all does not exist", "csk project remove away"],
+    );
     let run = world.csk("doctor app");
-    assert!(run.code == Some(1) && run.stdout.contains("MEND"), "{}", run.stdout);
+    assert!(run.code == Some(1) && run.stdout.contains("fail"), "{}", run.stdout);
 }
 
 #[test]
-fn commands_without_a_hook_caches_and_a_missing_runtime_are_noted() {
+fn missing_hooks_unused_caches_and_duplicate_skills_are_noted() {
     let world = World::bare();
     let manifest = "//- /csk-skill.json\n{\"schema_version\": 1, \"commands\": {\"tool\": {\"type\": \"script\", \"unix_path\": \"scripts/tool\"}}}\n//- /scripts/tool\n#!/bin/sh\n";
     world.repo("pdf", &format!("{SKILL}{manifest}")).git("tag v1");
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
     world.install();
-    has(&found(&world, "app", "note"), &["hook", "does not put them on PATH", "csk shell-init"]);
+    has(&found(&world, "app", "note"), &["hook", "the shell hook is not active", "csk shell-init"]);
     fs::create_dir_all(world.home().join(".cocoaskills/runtime/old/").join("a".repeat(40)))
         .unwrap();
-    has(&found(&world, "app", "note"), &["cache", "1 runtime that nobody uses", "csk gc"]);
-    // A skill that is global as well.
+    has(
+        &found(&world, "app", "note"),
+        &["cache", "unused command files from 1 skill version", "csk gc"],
+    );
+    // A skill that is also installed globally.
     assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
-    has(&found(&world, "app", "note"), &["twice", "app and the global scope both have pdf"]);
+    has(&found(&world, "app", "note"), &["twice", "app and the global scope both declare pdf"]);
 }
 
 #[test]
-fn rules_that_hide_skills_from_an_agent_and_the_sandbox_are_looked_at() {
+fn ignore_rules_that_hide_skills_and_the_sandbox_are_checked() {
     let world = World::new();
     world.env.write(
         "app/Skillfile.json",
         br#"{"schema_version": 1, "agents": ["antigravity"], "skills": [{"name": "pdf", "tag": "v1"}]}"#,
     );
     world.install();
-    has(&found(&world, "app", "problem"), &["antigravity does not read", ".git/info/exclude"]);
+    has(&found(&world, "app", "fail"), &["antigravity does not read", ".git/info/exclude"]);
     fs::write(world.app(".gitignore"), ".claude/skills/\n").unwrap();
     fs::write(world.app(".git/info/exclude"), ".agents/\n").unwrap();
-    assert_eq!(found(&world, "app", "problem"), Vec::<String>::new());
-    // A rule that leaves out one skill is no rule for all of it.
+    assert_eq!(found(&world, "app", "fail"), Vec::<String>::new());
+    // A rule that excludes one skill does not cover the whole folder.
     fs::write(
         world.app(".git/info/exclude"),
         ".agents/*\n!.agents/skills\n.agents/skills/*\n!.agents/skills/pdf\n",
     )
     .unwrap();
-    has(&found(&world, "app", "problem"), &["ignored", "does not ignore .agents/"]);
-    // Whatever this machine can hold is told.
-    let told = world.csk("doctor app --json").stdout;
-    assert!(told.contains("\"check\": \"sandbox\""), "{told}");
+    has(&found(&world, "app", "fail"), &["ignored", "does not ignore .agents/"]);
+    // The sandbox check always reports what this machine supports.
+    let output = world.csk("doctor app --json").stdout;
+    assert!(output.contains("\"check\": \"sandbox\""), "{output}");
 }
 
 #[test]
-fn a_config_that_cannot_be_used_is_a_finding_and_not_an_end() {
+fn a_malformed_or_missing_config_is_reported_as_a_problem() {
     let world = World::new();
     fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
-    has(&found(&world, "", "problem"), &["config"]);
+    has(&found(&world, "", "fail"), &["config"]);
     fs::remove_file(world.home().join(".cocoaskills/config.json")).unwrap();
-    has(&found(&world, "", "problem"), &["config", "there is no config", "csk bootstrap"]);
+    has(&found(&world, "", "fail"), &["config", "no config file at", "csk bootstrap"]);
 }

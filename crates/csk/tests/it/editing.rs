@@ -1,4 +1,4 @@
-//! `init`, `add`, `remove`: a Skillfile is edited as its user wrote it.
+//! `init`, `add`, `remove`: edits keep the user's formatting of the Skillfile.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn in_app(world: &World, arguments: &str) -> testkit::Run {
 }
 
 #[test]
-fn a_project_is_made_ready_from_nothing() {
+fn init_prepares_an_empty_project() {
     let world = World::bare();
     world.repo("pdf", SKILL).git("tag v1");
     fs::remove_file(world.app(".gitignore")).unwrap();
@@ -22,14 +22,10 @@ fn a_project_is_made_ready_from_nothing() {
     );
     let exclude = world.read(world.app(".git/info/exclude"));
     assert!(!exclude.contains(".agents/"), "{exclude}");
-    assert!(in_app(&world, "init").stdout.ends_with("is set up already\n"), "what is there stays");
+    assert!(in_app(&world, "init").stdout.ends_with("is already set up\n"), "existing files stay");
     let run = in_app(&world, "add pdf --tag v1");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(
-        run.stdout.contains("declares no capabilities: unknown, may do anything"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("capabilities: not declared"), "{}", run.stdout);
     assert_eq!(in_app(&world, "install").code, Some(0));
     assert!(world.installed("pdf/SKILL.md").exists());
     assert_eq!(in_app(&world, "remove pdf").code, Some(0));
@@ -45,7 +41,7 @@ fn a_project_is_made_ready_from_nothing() {
 }
 
 #[test]
-fn a_clone_of_what_init_made_installs_frozen() {
+fn a_clone_of_an_initialized_project_installs_with_frozen() {
     let world = World::bare();
     world.repo("pdf", SKILL).git("tag v1");
     fs::remove_file(world.app(".gitignore")).unwrap();
@@ -65,7 +61,7 @@ fn a_clone_of_what_init_made_installs_frozen() {
 }
 
 #[test]
-fn init_and_add_outside_git_say_so() {
+fn init_and_add_fail_outside_git() {
     let world = World::new();
     fs::create_dir_all(world.env.path("plain")).unwrap();
     world.env.write("plain/Skillfile.json", br#"{"schema_version": 1, "skills": []}"#);
@@ -85,7 +81,7 @@ fn init_and_add_outside_git_say_so() {
 }
 
 #[test]
-fn add_shows_what_a_skill_brings_needs_and_may_do() {
+fn add_shows_commands_required_programs_and_capabilities() {
     let world = World::bare();
     world.skillfile("");
     let manifest = r#"{"schema_version": 3, "runtime_roots": ["scripts"], "commands": {
@@ -102,14 +98,14 @@ fn add_shows_what_a_skill_brings_needs_and_may_do() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for line in [
         "pdf tag v1 ",
-        "would be declared (dry-run)",
-        "  brings the commands mr\n",
-        "  needs the programs no-such-glab\n",
-        "  no-such-glab is not on PATH: install glab with mise\n",
+        "would be added (dry-run)",
+        "  provides commands: mr\n",
+        "  requires programs: no-such-glab\n",
+        "  `no-such-glab` is not on PATH: install glab with mise\n",
         "  network: gitlab.com\n",
         "  exec: none\n",
         "  env_read: none\n",
-        "  filesystem: unknown\n",
+        "  filesystem: not declared\n",
     ] {
         assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
     }
@@ -119,7 +115,7 @@ fn add_shows_what_a_skill_brings_needs_and_may_do() {
 }
 
 #[test]
-fn the_users_formatting_and_order_stay() {
+fn edits_keep_the_users_formatting_and_order() {
     let world = World::new();
     world.repo("other", &SKILL.replace("name: pdf", "name: other")).git("tag v2");
     let text = "{\n    \"skills\": [\n        {\"name\":\"pdf\",   \"tag\": \"v1\"}\n    ],\n\n    \"agents\": [\"claude_code\"],\n    \"schema_version\": 1\n}";
@@ -138,7 +134,7 @@ fn the_users_formatting_and_order_stay() {
     );
     assert_eq!(in_app(&world, "remove other").code, Some(0));
     assert_eq!(world.read(world.app("Skillfile.json")), text);
-    // Declared again, otherwise: in its place.
+    // A changed declaration replaces the old one.
     assert_eq!(in_app(&world, "add pdf --branch main").code, Some(0));
     let moved = world.read(world.app("Skillfile.json"));
     assert!(moved.contains("\"branch\": \"main\"") && !moved.contains("\"tag\""), "{moved}");
@@ -146,22 +142,22 @@ fn the_users_formatting_and_order_stay() {
 }
 
 #[test]
-fn what_cannot_be_declared_changes_nothing() {
+fn invalid_declarations_change_nothing() {
     let world = World::new();
     let before = world.read(world.app("Skillfile.json"));
-    for (arguments, said) in [
+    for (arguments, expected) in [
         ("add pdf --tag v9", "tag `v9` not found"),
         ("add pdf --tag v1 --branch main", "cannot be used with"),
         ("add pdf", "required"),
-        ("add ../pdf --tag v1", "is not a name"),
+        ("add ../pdf --tag v1", "invalid name `../pdf`"),
         ("add nothing --tag v1", "Skill repository not found"),
         ("add x --git ext::sh --tag v1", "is not allowed"),
-        ("add pdf --tag=-x", "no git reference can be"),
+        ("add pdf --tag=-x", "has an invalid tag: `-x`"),
         ("remove pfd", "did you mean `pdf`?"),
     ] {
         let run = in_app(&world, arguments);
         assert_eq!(run.code, Some(2), "{arguments}: {}", run.stdout);
-        assert!(run.stderr.contains(said), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments}: {}", run.stderr);
         assert_eq!(world.read(world.app("Skillfile.json")), before, "{arguments}");
     }
     world.env.write("app/Skillfile.json", b"{");
@@ -170,7 +166,7 @@ fn what_cannot_be_declared_changes_nothing() {
 }
 
 #[test]
-fn the_cache_is_shown_and_emptied() {
+fn the_cache_can_be_shown_and_cleaned() {
     let world = World::new().with_large();
     assert_eq!(world.csk("cache size").stdout, "0 snapshots, 0 bytes\n");
     world.install();
@@ -190,9 +186,9 @@ fn the_cache_is_shown_and_emptied() {
     assert_eq!(world.csk("status app --check").code, Some(0));
 }
 
-/// Many at once, and a change by hand while a repository is cloned: nothing is lost.
+/// Many concurrent runs: nothing is lost.
 #[test]
-fn additions_at_once_are_all_kept() {
+fn concurrent_additions_are_all_kept() {
     let world = World::bare();
     world.skillfile("");
     let names: Vec<String> = (0..8).map(|number| format!("s{number}")).collect();
@@ -215,7 +211,7 @@ fn additions_at_once_are_all_kept() {
 }
 
 #[test]
-fn the_global_folder_is_no_project() {
+fn the_global_folder_is_not_a_project() {
     let world = World::new();
     assert_eq!(world.csk("global init").code, Some(0));
     let global = world.home().join(".cocoaskills/global").display().to_string();

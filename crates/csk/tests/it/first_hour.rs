@@ -1,4 +1,4 @@
-//! What a new user meets in the first hour: names, messages and advice that lead on.
+//! What a new user sees in the first hour: consistent names, clear messages, and hints that help.
 
 use std::fs;
 
@@ -11,7 +11,8 @@ fn json(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stdout))
 }
 
-/// `list`, `project resolve` and `install` call a working copy by one name: by its Skillfile, the config and its branch.
+/// `list`, `project resolve` and `install` use the same name for a working copy, derived from its Skillfile, the config
+/// and its branch.
 #[test]
 fn a_working_copy_has_one_name() {
     let world = World::new();
@@ -36,12 +37,12 @@ fn a_working_copy_has_one_name() {
     world.env.write("app/Skillfile.json", text.as_bytes());
     assert_eq!(names("ABC-12"), pair("demo", "demo-abc-12-HASH"));
     assert_eq!(names("other"), pair("demo", "demo-worktree-HASH"));
-    // On a branch that everybody shares the config's word for this working copy counts.
+    // On a shared branch, the alias in the config is used.
     assert_eq!(names("trunk"), pair("demo", "app"));
 }
 
 #[test]
-fn install_as_data_has_every_project() {
+fn install_json_contains_every_project() {
     let world = World::new();
     world.env.write("bad/Skillfile.json", b"{");
     fs::create_dir_all(world.env.path("none")).unwrap();
@@ -64,7 +65,7 @@ fn install_as_data_has_every_project() {
 }
 
 #[test]
-fn a_repository_of_many_skills_says_which() {
+fn a_repository_of_many_skills_lists_their_folders() {
     let world = World::bare();
     world
         .repo(
@@ -76,29 +77,28 @@ fn a_repository_of_many_skills_says_which() {
     let run = world.csk("add many --tag v1 --project app");
     assert_eq!(run.code, Some(2), "{}", run.stdout);
     assert!(
-        run.stderr.contains("these folders of it are skills: skills/a, skills/b\n")
-            && run.stderr.contains("`--path skills/a` of `csk add`"),
+        run.stderr.contains("these folders contain a skill: skills/a, skills/b\n")
+            && run.stderr.contains("run `csk add` with `--path skills/a`"),
         "{}",
         run.stderr
     );
 }
 
 #[test]
-fn a_branch_that_is_not_there_names_those_that_are() {
+fn an_unknown_branch_lists_the_available_ones() {
     let world = World::new();
     world.skillfile(r#"{"name": "pdf", "branch": "unheard-of"}"#);
     world.git("skills/pdf", "branch stable");
     let run = world.csk("install app");
     assert!(
-        run.stderr
-            .contains("it has: main, stable; if it is new at the origin, `csk update` fetches it"),
+        run.stderr.contains("available: main, stable; if it is new, run `csk update` to fetch it"),
         "{}",
         run.stderr
     );
 }
 
 #[test]
-fn a_collision_hides_no_other_skill() {
+fn a_command_collision_hides_no_other_skill() {
     let world = World::new();
     let manifest = r#"{"schema_version": 1, "commands": {"go": {"type": "script", "unix_path": "scripts/go"}}}"#;
     for name in ["one", "two"] {
@@ -115,16 +115,16 @@ fn a_collision_hides_no_other_skill() {
     let run = world.csk("status app");
     assert!(run.stdout.contains("pdf") && run.stdout.contains("up-to-date"), "{}", run.stdout);
     assert!(
-        run.stderr.contains("one: Command collision: `two` brings the command `go`, too")
-            && run.stderr.contains("two: Command collision: `one` brings"),
+        run.stderr.contains("one: Command collision: `two` also provides the command `go`")
+            && run.stderr.contains("two: Command collision: `one` also provides"),
         "{}",
         run.stderr
     );
 }
 
-/// Where no entry in `.gitignore` can help, the rule is named, and nothing is written.
+/// If no entry in `.gitignore` can help, the error names the rule, and nothing is written.
 #[test]
-fn a_rule_that_no_entry_can_overrule_is_named() {
+fn an_ignore_rule_that_cannot_be_overridden_is_reported() {
     let world = World::new();
     world.env.write("app/.claude/.gitignore", b"# ours\n!skills/\n");
     let before = world.read(world.app(".gitignore"));
@@ -132,7 +132,7 @@ fn a_rule_that_no_entry_can_overrule_is_named() {
         let run = world.csk(&format!("install app {flags}"));
         assert_eq!(run.code, Some(1), "{}", run.stdout);
         assert!(
-            run.stderr.contains("the rule `!skills/` in .claude/.gitignore:2 says so"),
+            run.stderr.contains("because of rule `!skills/` in .claude/.gitignore:2"),
             "{}",
             run.stderr
         );
@@ -141,7 +141,7 @@ fn a_rule_that_no_entry_can_overrule_is_named() {
 }
 
 #[test]
-fn a_skill_md_in_small_letters_is_installed_by_the_usual_name() {
+fn a_lowercase_skill_md_is_installed_under_the_standard_name() {
     let world = World::bare();
     world.repo("pdf", &SKILL.replace("/SKILL.md", "/skill.md")).git("tag v1");
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
@@ -154,11 +154,11 @@ fn a_skill_md_in_small_letters_is_installed_by_the_usual_name() {
     assert!(names.contains(&"SKILL.md".to_owned()) && !names.contains(&"skill.md".to_owned()));
     assert_eq!(world.csk("status app --check").code, Some(0));
     let checked = world.csk("skill check skills/pdf");
-    assert!(checked.stderr.contains("the file is called `skill.md`"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("the file is named `skill.md`"), "{}", checked.stderr);
 }
 
 #[test]
-fn what_csk_noted_of_a_deleted_project_is_collected() {
+fn records_of_a_deleted_project_are_collected() {
     let world = World::new();
     world.install();
     let notes = || {
@@ -173,14 +173,14 @@ fn what_csk_noted_of_a_deleted_project_is_collected() {
     assert_eq!(notes(), (1, 1));
     fs::remove_dir_all(world.env.path("app")).unwrap();
     let looked = world.csk("gc --dry-run");
-    assert!(looked.stdout.contains("is gone"), "{}", looked.stdout);
+    assert!(looked.stdout.contains("no longer exists"), "{}", looked.stdout);
     assert_eq!(notes(), (1, 1));
     assert_eq!(world.csk("gc").code, Some(0));
     assert_eq!(notes(), (0, 0));
 }
 
 #[test]
-fn a_repository_that_was_cloned_from_a_path_is_fetched() {
+fn a_repository_cloned_from_a_path_is_fetched() {
     let world = World::new();
     world.git(".", "clone --quiet skills/pdf origin");
     fs::remove_dir_all(world.env.path("skills/pdf")).unwrap();
@@ -189,7 +189,7 @@ fn a_repository_that_was_cloned_from_a_path_is_fetched() {
     world.git("origin", "tag v2");
     assert_eq!(world.csk("update").code, Some(0), "{}", world.csk("update").stderr);
     assert_eq!(world.git("skills/pdf", "tag --list v2").trim(), "v2");
-    // A Skillfile that names a path is still a stranger's word.
+    // A path in a Skillfile is still untrusted.
     let git = format!(r#"{{"name": "other", "git": "{origin}", "tag": "v1"}}"#);
     world.skillfile(&git);
     let run = world.csk("install app");
@@ -197,7 +197,7 @@ fn a_repository_that_was_cloned_from_a_path_is_fetched() {
 }
 
 #[test]
-fn a_wait_for_a_lock_is_shown() {
+fn waiting_for_the_lock_is_reported() {
     let world = World::new();
     let lock = world.home().join(".cocoaskills/.lock");
     let program = env!("CARGO_BIN_EXE_csk");

@@ -1,4 +1,4 @@
-//! What every command shares: its help, and how failures are printed. Whole outputs, in files beside this one.
+//! What all commands have in common: help and error output. Complete outputs are in files next to this one.
 
 use expect_test::expect_file;
 use testkit::whole_help;
@@ -12,7 +12,7 @@ fn the_help_of_every_command() {
 }
 
 #[test]
-fn common_failures_in_words_and_as_data() {
+fn common_failures_as_text_and_json() {
     let world = World::new();
     world.env.write("home.json", b"{");
     world.env.write("broken/SKILL.md", b"no frontmatter\n");
@@ -50,7 +50,7 @@ fn common_failures_in_words_and_as_data() {
     expect_file!["./failures.txt"].assert_eq(&all);
 }
 
-/// `list` and `verify` are commands; a folder of such a name is reached by a path.
+/// `list` and `verify` are subcommands; a folder with such a name must be given as a path.
 #[test]
 fn a_folder_named_like_a_subcommand_is_audited_by_its_path() {
     let world = World::new();

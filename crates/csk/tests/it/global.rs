@@ -1,4 +1,4 @@
-//! The global scope: skills and commands of the user's own.
+//! The global scope: skills and commands installed for the user account.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn world() -> World {
 }
 
 #[test]
-fn global_skills_are_installed_for_every_agent_at_home() {
+fn global_skills_are_installed_for_every_agent() {
     let world = world();
     let run = world.csk("global status");
     assert_eq!(run.code, Some(2));
@@ -51,7 +51,7 @@ fn global_skills_are_installed_for_every_agent_at_home() {
     );
     assert_eq!(world.csk("global status --check").code, Some(0));
     assert!(world.csk("global install").stdout.contains("up-to-date"));
-    // What the user has there stays.
+    // Other skills of the user stay.
     let own = world.home().join(".claude/skills/own");
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("SKILL.md"), "own").unwrap();
@@ -66,7 +66,7 @@ fn global_skills_are_installed_for_every_agent_at_home() {
 }
 
 #[test]
-fn a_projects_commands_come_before_the_users_own() {
+fn project_commands_take_precedence_over_global_ones() {
     let world = world();
     for command in ["global init", "global add mine --tag v1", "global install"] {
         assert_eq!(world.csk(command).code, Some(0), "{command}");
@@ -82,7 +82,7 @@ fn a_projects_commands_come_before_the_users_own() {
     let steps = "tool; cd app; _csk_hook; tool; mine-only; cd ..; _csk_hook; tool\n";
     for (shell, option) in [("bash", "--norc"), ("zsh", "-f")] {
         if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
-            testkit::skip("the global scope in a shell", &format!("there is no {shell}"));
+            testkit::skip("the global scope in a shell", &format!("{shell} is not installed"));
             continue;
         }
         world.env.write(
@@ -99,9 +99,9 @@ fn a_projects_commands_come_before_the_users_own() {
         let run = world.env.run("fish", "--no-config steps");
         assert_eq!(run.stdout, "mine\ntheirs\nmine\nmine\n", "{}", run.stderr);
     } else {
-        testkit::skip("the global scope in a shell", "there is no fish");
+        testkit::skip("the global scope in a shell", "fish is not installed");
     }
-    // The env file of the global scope works by itself, too.
+    // The env file of the global scope also works on its own.
     let env = world.home().join(".cocoaskills/global/env.sh");
     assert_eq!(
         run(&format!(". '{}'; tool; echo ${{CSK_PROJECT_ROOT-none}}", env.display())),
@@ -110,7 +110,7 @@ fn a_projects_commands_come_before_the_users_own() {
 }
 
 #[test]
-fn the_global_scope_follows_branches_and_locks() {
+fn the_global_scope_follows_branches() {
     let world = world();
     for command in ["global init", "global add mine --branch main", "global install"] {
         assert_eq!(world.csk(command).code, Some(0), "{command}");

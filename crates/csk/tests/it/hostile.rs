@@ -1,4 +1,4 @@
-//! Checkouts and repositories that mean harm, and accidents that must cost nothing.
+//! Malicious checkouts and repositories, and accidents that must not lose data.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::{SKILL, World};
 
 #[test]
-fn csk_never_writes_through_a_link_of_a_checkout() {
+fn csk_never_writes_through_a_symlink_in_a_checkout() {
     for link in [
         ".agents",
         ".agents/skills",
@@ -19,16 +19,16 @@ fn csk_never_writes_through_a_link_of_a_checkout() {
         let world = World::new();
         world.env.write("outside/pdf/precious.txt", b"precious");
         world.env.write("outside/skills/pdf/precious.txt", b"precious");
-        let place = world.app(link);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        symlink(world.env.path("outside"), &place).unwrap();
+        let path = world.app(link);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(world.env.path("outside"), &path).unwrap();
         let before = world.env.run("find", "outside").stdout;
         for command in ["install app", "install app --fix-gitignore", "status app"] {
             let run = world.csk(command);
             assert_eq!(run.code, Some(1), "{link}: {command}: {}{}", run.stdout, run.stderr);
             assert!(
                 run.stderr
-                    .contains(&format!("/{link} is a link; csk writes only into real folders")),
+                    .contains(&format!("/{link}` is a symlink; csk only writes to real folders")),
                 "{link}: {}",
                 run.stderr
             );
@@ -38,7 +38,7 @@ fn csk_never_writes_through_a_link_of_a_checkout() {
 }
 
 #[test]
-fn a_forged_journal_reaches_nothing_outside() {
+fn a_forged_journal_affects_nothing_outside_the_project() {
     let world = World::new();
     world.env.write(".csk-managed.json", b"{\"schema_version\": 1, \"entries\": []}");
     world.env.write("app/.agents/.csk-journal.json", br#"{"schema_version": 1, "adds": {"..": ["pdf"], "../other/.agents/skills": ["pdf"], "/etc": ["pdf"]}}"#);
@@ -48,7 +48,7 @@ fn a_forged_journal_reaches_nothing_outside() {
 }
 
 #[test]
-fn ledgers_that_are_no_files_are_errors_and_never_waited_for() {
+fn ledgers_that_are_not_regular_files_are_errors_and_do_not_block() {
     let world = World::new();
     fs::create_dir_all(world.app(".claude/skills")).unwrap();
     let ledger = world.app(".claude/skills/.csk-managed.json");
@@ -62,7 +62,7 @@ fn ledgers_that_are_no_files_are_errors_and_never_waited_for() {
 }
 
 #[test]
-fn links_that_lead_out_by_way_of_links_or_in_a_circle_are_refused() {
+fn symlinks_that_lead_out_or_form_a_loop_are_refused() {
     let world = World::bare();
     let out = world.repo("out", SKILL);
     fs::create_dir_all(out.path().join("references/d/e")).unwrap();
@@ -79,12 +79,12 @@ fn links_that_lead_out_by_way_of_links_or_in_a_circle_are_refused() {
     world.skillfile(r#"{"name": "out", "branch": "main"}, {"name": "circle", "branch": "main"}"#);
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    assert_eq!(run.stderr.matches("leads out of the skill").count(), 2, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("points outside the skill").count(), 2, "{}", run.stderr);
     assert_eq!(world.listing(".agents/skills"), "");
 }
 
 #[test]
-fn a_tree_that_unfolds_without_end_is_refused() {
+fn a_git_tree_bomb_is_refused() {
     let world = World::bare();
     let repo = world.repo("bomb", SKILL);
     let run = |input: &str, arguments: &str| {
@@ -96,7 +96,7 @@ fn a_tree_that_unfolds_without_end_is_refused() {
     };
     let blob = run("x", "hash-object -w --stdin");
     let skill = run("---\nname: bomb\ndescription: d\n---\nB.\n", "hash-object -w --stdin");
-    // With a file at the end of each way, and with nothing but folders.
+    // With a file at the end of each path, and with folders only.
     for innermost in [format!("100644 blob {blob}\tf\n"), String::new()] {
         let mut tree = run(&innermost, "mktree");
         for _ in 0..9 {
@@ -110,13 +110,13 @@ fn a_tree_that_unfolds_without_end_is_refused() {
         world.skillfile(&format!(r#"{{"name": "bomb", "revision": "{commit}"}}"#));
         let run = world.csk("install app");
         assert_eq!(run.code, Some(1));
-        assert!(run.stderr.contains("holds more than 200000 files"), "{}", run.stderr);
+        assert!(run.stderr.contains("contains more than 200000 files"), "{}", run.stderr);
     }
 }
 
-/// Edits that keep the digest of the seed: a file that swallows the others, a mode, an added link.
+/// Edits that keep the digest of the original csk: a file that absorbs the others, a mode, an added symlink.
 #[test]
-fn an_edit_that_the_seeded_digest_cannot_see_is_seen() {
+fn edits_that_keep_the_original_digest_are_detected() {
     let world = World::bare();
     let repo = world.repo("pdf", SKILL);
     testkit::write_tree(repo.path(), "//- /scripts/run.sh\necho\n");
@@ -136,15 +136,19 @@ fn an_edit_that_the_seeded_digest_cannot_see_is_seen() {
         assert_eq!(world.env.run_args("sh", &["-c", &call]).code, Some(0));
         assert_eq!(world.csk("status app --check").code, Some(1), "{edit}");
         let run = world.install();
-        assert!(run.stderr.contains("local edits of pdf were kept in"), "{edit}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("your edits to pdf were backed up to"),
+            "{edit}: {}",
+            run.stderr
+        );
         assert_eq!(world.csk("status app --check").code, Some(0), "{edit}");
     }
     assert_eq!(backups(&world).len(), edits.len());
 }
 
-/// An edit that comes while the new version is being prepared is kept like any other.
+/// An edit made while the new version is being prepared is backed up like any other.
 #[test]
-fn an_edit_during_an_install_is_kept() {
+fn an_edit_during_an_install_is_backed_up() {
     let mut world = World::bare();
     let repo = world.repo("pdf", SKILL);
     fs::write(repo.path().join("references/large.bin"), "0123456789".repeat(200_000)).unwrap();
@@ -158,16 +162,16 @@ fn an_edit_during_an_install_is_kept() {
     let file = world.installed("pdf/SKILL.md").display().to_string();
     world.wrap_git("*cat-file*", &format!("echo edited >> {file}"));
     let run = world.install();
-    assert!(run.stderr.contains("local edits of pdf were kept in"), "{}", run.stderr);
+    assert!(run.stderr.contains("your edits to pdf were backed up to"), "{}", run.stderr);
     assert!(world.read(backups(&world)[0].join("SKILL.md")).contains("edited"));
     assert!(!world.read(world.installed("pdf/SKILL.md")).contains("edited"));
     assert!(world.installed("pdf/references/new.md").exists());
 }
 
-/// Packages refuse a repository in a skill, and installs do as well.
+/// Like packages, installs refuse a git repository inside a skill.
 #[test]
-fn a_skill_with_a_repository_in_it_is_refused() {
-    for (what, files, told) in [
+fn a_skill_that_contains_a_repository_is_refused() {
+    for (what, files, expected) in [
         (
             "bare",
             "//- /references/r/HEAD\nref: refs/heads/x\n//- /references/r/objects/x\n//- /references/r/refs/x\n//- /references/r/config\n",
@@ -194,7 +198,7 @@ fn a_skill_with_a_repository_in_it_is_refused() {
         let world = World::bare();
         world.repo("pdf", SKILL);
         testkit::write_tree(&world.env.path("skills/pdf"), files);
-        // Git itself takes no such names, but a tree may hold them.
+        // Git refuses such names by default, but a tree may contain them.
         let script = "cd skills/pdf && git config core.protectNTFS false && git config core.protectHFS false && git add -A . 2>&1 && \
             git -c user.name=t -c user.email=t@t commit -qm x && git tag v1 || echo skipped";
         let run = world.env.run_args("sh", &["-c", script]);
@@ -212,13 +216,13 @@ fn a_skill_with_a_repository_in_it_is_refused() {
         world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
         let run = world.csk("install app");
         assert_eq!(run.code, Some(1), "{what}: {}", run.stdout);
-        assert!(run.stderr.contains(told), "{what}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{what}: {}", run.stderr);
         assert!(!world.installed("pdf").exists(), "{what}");
     }
 }
 
 #[test]
-fn edits_are_kept_or_nothing_is_replaced() {
+fn nothing_is_replaced_unless_edits_are_backed_up() {
     let world = World::new();
     world.install();
     fs::write(world.installed("pdf/SKILL.md"), "my own words").unwrap();
@@ -236,8 +240,7 @@ fn edits_are_kept_or_nothing_is_replaced() {
     assert_eq!(world.read(kept[0].join("SKILL.md")), "my own words");
 }
 
-/// Returns the content of every file in the backups.
-/// Returns what was put aside.
+/// Returns the folders in the backups.
 fn backups(world: &World) -> Vec<PathBuf> {
     let entries = fs::read_dir(world.app(".agents/backups")).into_iter().flatten();
     entries.map(|entry| entry.unwrap().path()).collect()
@@ -249,8 +252,8 @@ fn kept(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn what_the_user_made_of_an_agents_entry_is_kept() {
-    // A link replaced by a folder, and by a file.
+fn edits_of_agent_entries_are_backed_up() {
+    // Symlinks replaced by a folder and by a file.
     let world = World::new();
     world.install();
     for (agent, path) in [
@@ -261,10 +264,15 @@ fn what_the_user_made_of_an_agents_entry_is_kept() {
         world.env.write(&format!("app/{path}"), format!("mine {agent}\n").as_bytes());
     }
     let run = world.install();
-    assert_eq!(run.stderr.matches("local edits of pdf were kept in ").count(), 2, "{}", run.stderr);
+    assert_eq!(
+        run.stderr.matches("your edits to pdf were backed up to ").count(),
+        2,
+        "{}",
+        run.stderr
+    );
     assert_eq!(kept(&world), ["mine .claude/skills/pdf", "mine .codex/skills/pdf"]);
 
-    // Copies: edited, then refreshed; edited, then turned into links; edited, then the agent removed.
+    // Copies: edited, then updated; edited, then replaced by symlinks; edited, then the agent removed.
     let world = World::new();
     world.config(r#", "adapter_mode": "copy""#);
     world.install();
@@ -282,7 +290,7 @@ fn what_the_user_made_of_an_agents_entry_is_kept() {
 }
 
 #[test]
-fn a_skill_that_is_not_whole_any_more_is_mended() {
+fn a_damaged_skill_is_repaired() {
     let world = World::new();
     for damage in [
         "rm app/.agents/skills/pdf/.csk-install.json",
@@ -303,7 +311,7 @@ fn a_skill_that_is_not_whole_any_more_is_mended() {
 }
 
 #[test]
-fn a_failure_half_way_is_mended_by_the_next_run() {
+fn a_failed_install_is_completed_by_the_next_run() {
     let world = World::new();
     world.env.write("app/.claude", b"a file in the way");
     assert_eq!(world.csk("install app").code, Some(1));
@@ -397,20 +405,20 @@ fn a_full_disk_leaves_the_old_version() {
 }
 
 #[test]
-fn a_link_of_the_users_own_is_kept() {
+fn a_symlink_of_the_user_is_backed_up() {
     let world = World::new();
     world.install();
     let link = world.app(".claude/skills/pdf");
     fs::remove_file(&link).unwrap();
     symlink("/home/me/other/.agents/skills/pdf", &link).unwrap();
     let run = world.install();
-    assert!(run.stderr.contains("local edits of pdf were kept in "), "{}", run.stderr);
+    assert!(run.stderr.contains("your edits to pdf were backed up to "), "{}", run.stderr);
     let kept = fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(fs::read_link(kept).unwrap().to_str(), Some("/home/me/other/.agents/skills/pdf"));
 }
 
 #[test]
-fn names_that_look_like_ours_do_not_meet_in_the_stage() {
+fn skill_names_do_not_collide_in_the_staging_folder() {
     let world = World::new();
     world.config(r#", "adapter_mode": "copy""#);
     let skill = |name: &str| format!(r#"{{"name": "{name}", "source": "pdf", "tag": "v1"}}"#);
@@ -425,7 +433,7 @@ fn names_that_look_like_ours_do_not_meet_in_the_stage() {
 }
 
 #[test]
-fn many_links_cost_no_more_than_many_files() {
+fn many_symlinks_take_linear_time() {
     let world = World::bare();
     let mut stream = String::from("commit refs/heads/links\ncommitter t <t@t> 1 +0000\ndata 0\n");
     let skill = "---\nname: links\ndescription: d\n---\nB.\n";
@@ -438,16 +446,16 @@ fn many_links_cost_no_more_than_many_files() {
     let call = "git -C skills/links fast-import --quiet < stream";
     assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
     world.skillfile(r#"{"name": "links", "branch": "links"}"#);
-    // Far more than it takes even unoptimised: work that grows with the square of the links would not end.
+    // Much more than even an unoptimized build needs; with quadratic time it would not finish.
     let program = env!("CARGO_BIN_EXE_csk");
     let run =
         world.env.run_args("sh", &["-c", &format!("timeout 60 {program} install app --dry-run")]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
 
-/// A checkout that brings installed skills of its own: forged markers with digests that fit, and commands.
+/// A checkout that contains installed skills: forged markers with matching digests, and commands.
 #[test]
-fn a_checkout_cannot_bring_installed_skills() {
+fn a_checkout_cannot_contain_installed_skills() {
     let world = World::bare();
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {"tool": {"type": "script", "unix_path": "scripts/tool"}}}"#;
     let text = format!(
@@ -457,7 +465,7 @@ fn a_checkout_cannot_bring_installed_skills() {
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
     world.install();
     assert_eq!(world.csk("lock --project app").code, Some(0));
-    // The same project on another path: everything of csk's is there, made by somebody else.
+    // The same project at another path: all of csk's files exist, but an attacker wrote them.
     let forge = |change: &str| {
         let call = format!("rm -rf clone && cp -a app clone && cd clone && {change}");
         let run = world.env.run_args("sh", &["-c", &call]);
@@ -470,7 +478,7 @@ fn a_checkout_cannot_bring_installed_skills() {
         assert_eq!(run.code, Some(1), "{}", run.stdout);
         let run = world.env.run_args(env!("CARGO_BIN_EXE_csk"), arguments);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        assert!(run.stderr.contains("local edits of pdf were kept in"), "{}", run.stderr);
+        assert!(run.stderr.contains("your edits to pdf were backed up to"), "{}", run.stderr);
         let skill = world.read(world.env.path("clone/.claude/skills/pdf/SKILL.md"));
         assert!(!skill.contains("Do evil"), "{skill}");
         fs::remove_dir_all(world.env.path("clone")).unwrap();
@@ -478,13 +486,13 @@ fn a_checkout_cannot_bring_installed_skills() {
         fs::remove_dir_all(world.home().join(".cocoaskills/receipts")).unwrap();
         world.install();
     }
-    // Commands under other names, and commits that are paths.
+    // Commands with other names, and a path as the commit.
     for change in [
         r#"sed -i 's|"tool": "scripts/tool"|"git": "scripts/tool"|' .agents/skills/pdf/.csk-install.json"#,
         r#"sed -i 's|"tool": "scripts/tool"|"make": "scripts/tool"|' .agents/skills/pdf/.csk-install.json"#,
         r#"sed -i 's|"commit": ".*"|"commit": "../../../../evil"|' .agents/skills/pdf/.csk-install.json"#,
     ] {
-        // Even where the skill itself cannot be had any more.
+        // Even if the skill itself can no longer be fetched.
         forge(&format!(
             "{change}; rm -rf .agents/bin; sed -i 's/v1/v9/' Skillfile.json; rm Skillfile.lock"
         ));
@@ -500,9 +508,10 @@ fn a_checkout_cannot_bring_installed_skills() {
     }
 }
 
-/// What is exactly what csk would install is taken over without a word of edits, as in a project that moved.
+/// If the files are exactly those that csk would install, it adopts them without reporting edits, as in a moved
+/// project.
 #[test]
-fn a_project_that_moved_is_taken_over() {
+fn a_moved_project_is_adopted() {
     let world = World::new();
     world.install();
     fs::rename(world.env.path("app"), world.env.path("moved")).unwrap();

@@ -37,7 +37,7 @@ fn declared_skills_are_installed_without_development_files() {
 }
 
 #[test]
-fn installing_twice_changes_nothing_at_all() {
+fn installing_twice_changes_nothing() {
     let world = World::new();
     world.install();
     let times = || {
@@ -54,12 +54,12 @@ fn installing_twice_changes_nothing_at_all() {
     assert_eq!(times(), before);
 }
 
-/// Counts every call that could change something, csk's own lock apart.
+/// Counts every call that could change something, except for csk's own lock.
 #[test]
-fn a_no_op_makes_no_call_that_writes() {
+fn a_no_op_install_makes_no_writing_call() {
     let world = World::new();
     if world.env.run("strace", "--version").code != Some(0) {
-        return testkit::skip("a no-op's calls", "there is no `strace` to count with");
+        return testkit::skip("the calls of a no-op", "`strace` is not installed");
     }
     world.install();
     let calls = "trace=open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\
@@ -73,7 +73,7 @@ fn a_no_op_makes_no_call_that_writes() {
         let is_open = line.contains(" open");
         let is_writing =
             ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| line.contains(flag));
-        // A thread of which strace lets go at its end made no call.
+        // A thread from which strace detached made no call.
         let is_none = line.contains("<detached ...>");
         (!is_open || is_writing)
             && !is_none
@@ -82,7 +82,7 @@ fn a_no_op_makes_no_call_that_writes() {
     };
     let (own, others): (Vec<&str>, Vec<&str>) =
         log.lines().filter(writes).partition(|line| line.contains("/.cocoaskills/.lock"));
-    // A lock is made, its body written over nothing, and taken away: the truncation has no name in the log.
+    // The lock file is created, truncated, written and removed; the truncation has no path in the log.
     let others: Vec<&str> =
         others.into_iter().filter(|line| !line.contains(" ftruncate(")).collect();
     assert_eq!(others, Vec::<&str>::new());
@@ -90,7 +90,7 @@ fn a_no_op_makes_no_call_that_writes() {
 }
 
 #[test]
-fn a_skill_that_is_not_declared_any_more_is_removed() {
+fn a_skill_that_is_no_longer_declared_is_removed() {
     let world = World::new();
     world.install();
     world.skillfile("");
@@ -100,7 +100,7 @@ fn a_skill_that_is_not_declared_any_more_is_removed() {
 }
 
 #[test]
-fn one_skill_that_fails_stops_no_other() {
+fn one_failing_skill_does_not_stop_the_others() {
     let world = World::new();
     world.skillfile(r#"{"name": "none", "tag": "v1"}, {"name": "pdf", "tag": "v1"}, {"name": "pdf2", "source": "pdf", "tag": "v9"}"#);
     let run = world.csk("install app");
@@ -112,15 +112,11 @@ fn one_skill_that_fails_stops_no_other() {
     );
     assert!(run.stderr.contains("app: none: Skill repository not found: "), "{}", run.stderr);
     assert!(run.stderr.contains("app: pdf2: tag `v9` not found in "), "{}", run.stderr);
-    assert!(
-        run.stderr.contains("if it is new at the origin, `csk update` fetches it"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("if it is new, run `csk update` to fetch it"), "{}", run.stderr);
 }
 
 #[test]
-fn a_version_that_cannot_be_installed_leaves_the_old_one() {
+fn a_version_that_cannot_be_installed_keeps_the_old_one() {
     let world = World::new();
     world.install();
     world.git("skills/pdf", "rm --quiet SKILL.md");
@@ -129,17 +125,13 @@ fn a_version_that_cannot_be_installed_leaves_the_old_one() {
     world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.contains("app: pdf: there is no SKILL.md in the snapshot"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("app: pdf: no SKILL.md found"), "{}", run.stderr);
     assert!(world.read(world.installed("pdf/.csk-install.json")).contains("\"ref\": \"v1\""));
     assert!(world.installed("pdf/SKILL.md").exists());
 }
 
 #[test]
-fn a_moved_tag_is_told_and_taken_unless_tags_are_strict() {
+fn a_moved_tag_is_reported_and_followed_unless_tags_are_strict() {
     let world = World::new();
     world.install();
     let old = world.git("skills/pdf", "rev-parse --short=7 HEAD");
@@ -157,19 +149,22 @@ fn a_moved_tag_is_told_and_taken_unless_tags_are_strict() {
 }
 
 #[test]
-fn edits_of_the_user_are_kept_aside() {
+fn edits_of_the_user_are_backed_up() {
     let world = World::new();
     world.install();
     fs::write(world.installed("pdf/SKILL.md"), "my own words").unwrap();
     let run = world.install();
-    let line =
-        run.stderr.lines().find(|line| line.contains("local edits of pdf were kept in ")).unwrap();
-    let place = line
-        .split("kept in ")
+    let line = run
+        .stderr
+        .lines()
+        .find(|line| line.contains("your edits to pdf were backed up to "))
+        .unwrap();
+    let path = line
+        .split("backed up to ")
         .nth(1)
         .unwrap()
         .replace("[ROOT]", &world.env.work().parent().unwrap().to_string_lossy());
-    assert_eq!(world.read(format!("{place}/SKILL.md")), "my own words");
+    assert_eq!(world.read(format!("{path}/SKILL.md")), "my own words");
     assert!(world.read(world.installed("pdf/SKILL.md")).contains("Extracts text"));
 }
 
@@ -182,14 +177,14 @@ fn a_dry_run_shows_every_file_and_writes_nothing() {
         "would be installed (dry-run)",
         "  write .agents/skills/pdf/SKILL.md",
         "  write .agents/skills/pdf/.csk-install.json",
-        "  make .claude/skills/pdf",
+        "  create .claude/skills/pdf",
     ] {
         assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
     }
     assert!(!world.app(".agents").exists() && !world.app(".claude").exists());
     let run = world.csk("install app --verbose");
     assert!(run.stdout.contains("  write .agents/skills/pdf/SKILL.md\n"), "{}", run.stdout);
-    // What goes is shown as well: files of an update, and of a skill that is not declared any more.
+    // Deletions are shown as well: files removed by an update, and those of a skill that is no longer declared.
     world.git("skills/pdf", "rm --quiet references/guide.md");
     world.commit("pdf", "//- /references/new.md\n");
     world.git("skills/pdf", "tag v2");
@@ -215,7 +210,7 @@ fn a_dry_run_shows_every_file_and_writes_nothing() {
 }
 
 #[test]
-fn executable_bits_and_links_inside_are_kept() {
+fn executable_bits_and_internal_symlinks_are_kept() {
     let world = World::bare();
     let repo = world.repo("pdf", SKILL);
     write_tree(repo.path(), "//- /assets/run.sh\n#!/bin/sh\n");
@@ -254,7 +249,7 @@ fn a_reader_never_finds_the_skill_missing() {
             while !done.load(Ordering::Relaxed) {
                 assert!(
                     fs::read_to_string(&file)
-                        .expect("the skill is there at every moment")
+                        .expect("the skill always exists")
                         .ends_with("Body.\n")
                 );
             }
@@ -269,10 +264,10 @@ fn a_reader_never_finds_the_skill_missing() {
 }
 
 #[test]
-fn a_killed_install_is_finished_by_the_next() {
+fn a_killed_install_is_completed_by_the_next() {
     let world = World::new();
     world.install();
-    // What a kill between putting things in place and writing the ledgers leaves.
+    // The state after a kill between moving files into place and writing the ledgers.
     for ledger in [
         ".agents/skills/.csk-managed.json",
         ".claude/skills/.csk-managed.json",
@@ -284,7 +279,7 @@ fn a_killed_install_is_finished_by_the_next() {
     world.env.write("app/.agents/.csk-journal.json", journal.as_bytes());
     world.env.write("app/.agents/.csk-stage/half/SKILL.md", b"half");
     world.env.write("app/.agents/skills/mine/SKILL.md", b"the user's");
-    // A status in between knows whose they are.
+    // In this state, `status` knows which entries are csk's.
     let run = world.csk("status app --check");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
     let run = world.install();
@@ -298,7 +293,7 @@ fn a_killed_install_is_finished_by_the_next() {
 }
 
 #[test]
-fn locales_are_rendered_and_a_missing_one_is_told() {
+fn locales_are_applied_and_a_missing_one_is_reported() {
     let world = World::bare();
     let literal = format!(
         "{SKILL}//- /locales/metadata.json\n{{\"locales\": {{\"ru\": {{\"description\": \"Извлекает текст\"}}}}}}\n//- /.skill_triggers/ru.md\n- текст\n"
@@ -313,24 +308,23 @@ fn locales_are_rendered_and_a_missing_one_is_told() {
         "---\nname: pdf\ndescription: \"Извлекает текст\"\nlicense: MIT\ntriggers: [\"текст\"]\n---\nBody.\n"
     );
     assert!(!world.installed("pdf/locales").exists());
-    // The project's own locale wins over the preferred one.
+    // The project's locale takes precedence over the preferred one.
     world.env.write(
         "app/Skillfile.json",
         br#"{"schema_version": 1, "locale": "de", "skills": [{"name": "pdf", "branch": "main"}]}"#,
     );
     let run = world.install();
     assert!(
-        run.stderr
-            .contains("locale `de` is not available, the source text is kept (available: ru)"),
+        run.stderr.contains("locale `de` is not available; using the source text (available: ru)"),
         "{}",
         run.stderr
     );
     assert!(world.read(world.installed("pdf/SKILL.md")).contains("Extracts text"));
 }
 
-/// A link that somebody put in the place of one skill stops no other.
+/// A symlink in place of one skill does not stop the others.
 #[test]
-fn a_link_in_the_place_of_a_skill_stops_no_other() {
+fn a_symlink_in_place_of_a_skill_does_not_stop_the_others() {
     let world = World::new();
     world.repo("notes", &SKILL.replace("name: pdf", "name: notes")).git("tag v1");
     world.install();

@@ -1,5 +1,5 @@
-//! An install is killed at each of its changes in turn. Every skill must be old or new, whole, and the
-//! next install must bring everything in order.
+//! Kills an install at each of its changes in turn. Every skill must be completely old or completely new, and the next
+//! install must complete everything.
 
 use std::fs;
 
@@ -11,10 +11,13 @@ const CSK: &str = env!("CARGO_BIN_EXE_csk");
 const NO_STRACE: &str = "there is no `strace` to kill with";
 
 #[test]
-fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
+fn an_install_killed_at_any_change_leaves_every_skill_old_or_new() {
     let world = World::bare();
     if !world.env.has_faults() {
-        return testkit::skip("a_kill_at_any_change_leaves_every_skill_old_or_new", NO_STRACE);
+        return testkit::skip(
+            "an_install_killed_at_any_change_leaves_every_skill_old_or_new",
+            NO_STRACE,
+        );
     }
     for name in ["changed", "gone", "kept", "fresh"] {
         let repo = world.repo(name, &with_command(name));
@@ -35,7 +38,7 @@ fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
     assert!(kills > 40, "only {kills} changes were killed at");
 }
 
-/// A skill with a command, whose runtime says which version it is.
+/// A skill with a command that prints the version of its command files.
 fn with_command(name: &str) -> String {
     let skill = SKILL.replace("name: pdf", &format!("name: {name}"));
     let manifest = format!(
@@ -48,9 +51,9 @@ fn with_command(name: &str) -> String {
 }
 
 fn check_after_kill(world: &World, number: &str) {
-    // Text, commands and entries of agents are several paths: the skill that was at work may be between two of them, and no other.
+    // Text, commands and agent entries are separate paths: only the skill that was being changed may be in between.
     let mut between = Vec::new();
-    // Whole before anything is repaired: the marker's version and no other.
+    // Before any repair, all files have the version in the marker.
     for (name, versions) in [
         ("changed", &["v1", "v2"][..]),
         ("kept", &["v1"]),
@@ -86,7 +89,7 @@ fn check_after_kill(world: &World, number: &str) {
         if command != version || entries != [version != "-"; 2] {
             between.push(name);
         }
-        // Whatever it is between, its command is whole.
+        // Even in between, its command is complete.
         let is_whole = matches!(command, "v1" | "v2");
         assert!(
             is_whole || name == "fresh" || name == "gone",
@@ -122,12 +125,16 @@ fn check_after_kill(world: &World, number: &str) {
     }
 }
 
-/// An upgrade also fetches and writes the lockfile anew. The skill is the old or the new one, and the next upgrade ends at the new one.
+/// An upgrade also fetches and rewrites the lockfile. The skill is the old or the new version, and the next upgrade
+/// installs the new one.
 #[test]
-fn a_killed_upgrade_leaves_every_skill_old_or_new() {
+fn an_upgrade_killed_at_any_change_leaves_every_skill_old_or_new() {
     let world = World::bare();
     if !world.env.has_faults() {
-        return testkit::skip("a_killed_upgrade_leaves_every_skill_old_or_new", NO_STRACE);
+        return testkit::skip(
+            "an_upgrade_killed_at_any_change_leaves_every_skill_old_or_new",
+            NO_STRACE,
+        );
     }
     world.config(r#", "allow_local_sources": true"#);
     let upstream = testkit::GitRepo::new(&world.env, "upstream/moving", &with_command("moving"));
@@ -147,7 +154,7 @@ fn a_killed_upgrade_leaves_every_skill_old_or_new() {
         let lock: serde_json::Value =
             serde_json::from_str(&world.read(world.app("Skillfile.lock"))).unwrap();
         assert_eq!(lock["skills"].as_object().map(serde_json::Map::len), Some(1), "{at}: {lock}");
-        // git leaves its locks where it was killed itself, and says which file to remove.
+        // If git itself was killed, it leaves its lock files and says which one to remove.
         let left = "find skills/moving/.git -name '*.lock' -delete";
         let run = world.csk("upgrade app");
         if run.code != Some(0) {
@@ -165,12 +172,13 @@ fn a_killed_upgrade_leaves_every_skill_old_or_new() {
     assert!(kills > 40, "only {kills} changes were killed at");
 }
 
-/// What is adopted is the user's only copy: it is whole somewhere after every kill, and a second import completes the first.
+/// An adopted folder is the user's only copy: after every kill it is complete somewhere, and a second import completes
+/// the first.
 #[test]
-fn a_killed_import_loses_nothing_and_goes_on() {
+fn a_killed_import_loses_nothing_and_can_be_repeated() {
     let world = World::bare();
     if !world.env.has_faults() {
-        return testkit::skip("a_killed_import_loses_nothing_and_goes_on", NO_STRACE);
+        return testkit::skip("a_killed_import_loses_nothing_and_can_be_repeated", NO_STRACE);
     }
     world.skillfile("");
     testkit::write_tree(

@@ -1,10 +1,10 @@
-//! Settings in layers: command line, environment, project, user, system; and what the system locks.
+//! Settings in layers: command line, environment, project, user, system; and settings enforced by the system.
 
 use serde_json::Value;
 
 use crate::World;
 
-/// A world with a config for everybody.
+/// A world with a system config.
 fn world(system: &str) -> World {
     let mut world = World::new();
     world.env.write("system.json", system.as_bytes());
@@ -24,7 +24,7 @@ fn with(world: World, name: &str, value: &str) -> World {
 }
 
 #[test]
-fn the_nearest_layer_wins() {
+fn the_most_specific_layer_wins() {
     let world = world(r#"{"schema_version": 1, "preferred_locale": "de", "adapter_mode": "copy"}"#);
     let config = shown(&world);
     assert_eq!(
@@ -40,7 +40,7 @@ fn the_nearest_layer_wins() {
     assert_eq!(shown(&world)["default_agents"][0], "zed");
     let world = with(world, "CSK_ADAPTER_MODE", "symlink");
     assert_eq!(shown(&world)["adapter_mode"], "symlink");
-    // The project comes before the user's file, and after the environment.
+    // The project takes precedence over the user's config, but not over the environment.
     let world = with(world, "CSK_AGENTS", "");
     world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["qwen-code"], "skills": [{"name": "pdf", "tag": "v1"}]}"#);
     assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
@@ -51,7 +51,7 @@ fn the_nearest_layer_wins() {
 }
 
 #[test]
-fn what_is_locked_is_locked_for_everybody() {
+fn settings_enforced_by_the_system_apply_to_everyone() {
     let world = world(
         r#"{"schema_version": 1, "adapter_mode": "copy", "default_agents": ["zed"], "preferred_locale": "de", "allow_local_sources": false, "audit": "advisory", "locked": ["adapter_mode", "default_agents", "preferred_locale"]}"#,
     );
@@ -59,7 +59,7 @@ fn what_is_locked_is_locked_for_everybody() {
     let run = world.csk("config show");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(
-        run.stderr.contains("`adapter_mode` is locked by") && run.stderr.contains("system.json"),
+        run.stderr.contains("`adapter_mode` is enforced by") && run.stderr.contains("system.json"),
         "{}",
         run.stderr
     );
@@ -68,9 +68,9 @@ fn what_is_locked_is_locked_for_everybody() {
         (&config["adapter_mode"], &config["default_agents"][0]),
         (&"copy".into(), &"zed".into())
     );
-    assert_eq!(config["audit"], "advisory", "it can only be made stricter");
-    assert_eq!(config["allow_local_sources"], false, "it was refused for everybody");
-    // Neither the environment nor a project opens it.
+    assert_eq!(config["audit"], "advisory", "the mode can only be made stricter");
+    assert_eq!(config["allow_local_sources"], false, "the system config disables it");
+    // Neither the environment nor a project can loosen it.
     let world = with(world, "CSK_ADAPTER_MODE", "symlink");
     let run = world.csk("config show");
     assert!(run.stderr.contains("CSK_ADAPTER_MODE is ignored"), "{}", run.stderr);
@@ -83,7 +83,7 @@ fn what_is_locked_is_locked_for_everybody() {
     let world = with(world, "CSK_ALLOW_FILE", "");
     world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["claude_code"], "skills": [{"name": "pdf", "tag": "v1"}]}"#);
     assert_eq!(world.csk("install app").code, Some(0));
-    assert!(!world.app(".claude/skills/pdf").exists(), "the system says zed");
+    assert!(!world.app(".claude/skills/pdf").exists(), "the system config enforces zed");
     let world = with(world, "CSK_AUDIT", "off");
     assert!(shown(&world)["audit"] == "advisory");
     let world = with(world, "CSK_AUDIT", "strict");
@@ -91,18 +91,21 @@ fn what_is_locked_is_locked_for_everybody() {
 }
 
 #[test]
-fn a_system_file_that_cannot_be_used_stops_everything() {
-    for (text, told) in [
+fn an_unusable_system_config_stops_every_command() {
+    for (text, expected) in [
         ("{", "system.json"),
-        (r#"{"schema_version": 1, "locked": ["everything"]}"#, "no key that can be locked"),
+        (
+            r#"{"schema_version": 1, "locked": ["everything"]}"#,
+            "`everything`, which cannot be locked",
+        ),
         (r#"{"schema_version": 1, "adapter_mode": "hardlink"}"#, "hardlink"),
     ] {
         let world = world(text);
         let run = world.csk("status app");
         assert_eq!(run.code, Some(2), "{text}: {}", run.stdout);
-        assert!(run.stderr.contains(told), "{text}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{text}: {}", run.stderr);
     }
-    // The folder of the skills may come from there.
+    // The system config may set skills_root.
     let root = World::new();
     let world = world(&format!(
         r#"{{"schema_version": 1, "skills_root": "{}"}}"#,
@@ -113,9 +116,9 @@ fn a_system_file_that_cannot_be_used_stops_everything() {
     assert_eq!(shown(&world)["skills_root"], root.env.path("skills").display().to_string());
 }
 
-/// The order is: command line, environment, project, user, system.
+/// The precedence is: command line, environment, project, user, system.
 #[test]
-fn the_environment_comes_before_the_project() {
+fn the_environment_takes_precedence_over_the_project() {
     let world = World::new();
     world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["qwen-code"], "locale": "fr", "skills": [{"name": "pdf", "tag": "v1"}]}"#);
     let world = with(world, "CSK_AGENTS", "kiro-cli");
@@ -127,23 +130,23 @@ fn the_environment_comes_before_the_project() {
 }
 
 #[test]
-fn what_a_lock_takes_from_a_project_is_told() {
+fn project_settings_overridden_by_the_system_are_reported() {
     let world = world(
         r#"{"schema_version": 1, "default_agents": ["zed"], "preferred_locale": "de", "locked": ["default_agents", "preferred_locale"]}"#,
     );
     world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["gemini"], "locale": "fr", "skills": [{"name": "pdf", "tag": "v1"}]}"#);
     let run = world.csk("status app");
-    for told in ["`agents` is ignored", "`locale` is ignored", "locks `default_agents`"] {
-        assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+    for expected in ["`agents` is ignored", "`locale` is ignored", "enforces `default_agents`"] {
+        assert!(run.stderr.contains(expected), "{expected}: {}", run.stderr);
     }
-    // What says the same as the lock is no news.
+    // A setting equal to the enforced one is not reported.
     world.config(r#", "preferred_locale": "de""#);
     let run = world.csk("config show");
     assert!(!run.stderr.contains("preferred_locale"), "{}", run.stderr);
 }
 
 #[test]
-fn a_lock_never_loosens_what_is_about_safety() {
+fn enforced_settings_never_loosen_security() {
     for system in [
         r#"{"schema_version": 1, "locked": ["audit"]}"#,
         r#"{"schema_version": 1, "audit": "advisory", "locked": ["audit"]}"#,
@@ -161,15 +164,19 @@ fn a_lock_never_loosens_what_is_about_safety() {
     let world = with(world, "CSK_ALLOW_FILE", "1");
     let url = world.env.path("skills/pdf").display().to_string();
     let run = world.csk(&format!("add other --git {url} --tag v1 --project app"));
-    assert!(run.stderr.contains("is false for everybody on this machine"), "{}", run.stderr);
-    // One that is there and cannot be read is not the same as none.
+    assert!(
+        run.stderr.contains("the system config disables `allow_local_sources`"),
+        "{}",
+        run.stderr
+    );
+    // An unreadable system config is not treated as a missing one.
     let path = world.env.path("nowhere.json").display().to_string();
     let world = with(world, "CSK_SYSTEM_CONFIG", &path);
     assert_eq!(world.csk("config show").code, Some(2));
 }
 
 #[test]
-fn a_system_that_says_where_skills_are_is_enough() {
+fn a_system_config_with_skills_root_is_enough() {
     let other = World::new();
     let world = world(&format!(
         r#"{{"schema_version": 1, "skills_root": "{}"}}"#,

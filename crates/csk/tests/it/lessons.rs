@@ -1,15 +1,15 @@
-//! What the original got wrong, one test a lesson. Lessons whose test stands elsewhere:
+//! Mistakes of the original csk, one test for each lesson. Lessons with a test elsewhere:
 //!
-//! * 2 locales drop keys: `install::locales_are_rendered_and_a_missing_one_is_told`
-//! * 4 tampering goes unnoticed: `sources::a_cache_that_was_tampered_with_is_made_again`
-//! * 5 deleted entries go unnoticed: `status::entries_of_agents_that_are_gone_are_seen`
-//! * 6 a removed agent leaves links: `adapters::agents_get_links_and_lose_them_when_they_go`
-//! * 9 one skill blocks all: `install::one_skill_that_fails_stops_no_other`
+//! * 2 locales drop keys: `install::locales_are_applied_and_a_missing_one_is_reported`
+//! * 4 tampering goes unnoticed: `sources::a_tampered_cache_is_rebuilt`
+//! * 5 deleted entries go unnoticed: `status::missing_agent_entries_are_detected`
+//! * 6 a removed agent leaves links: `adapters::symlinks_for_agents_are_created_and_removed`
+//! * 9 one skill blocks all: `install::one_failing_skill_does_not_stop_the_others`
 //! * 11 replacement has a gap: `install::a_reader_never_finds_the_skill_missing`
-//! * 12 a no-op rewrites: `install::installing_twice_changes_nothing_at_all`
-//! * 13 a kill half way: `kill::a_kill_at_any_change_leaves_every_skill_old_or_new`
-//! * 14 cost that grows faster than the work: `bench/run`, from 10 to 200 skills
-//! * 15 "tag not found" without advice: `install::one_skill_that_fails_stops_no_other`
+//! * 12 a no-op rewrites: `install::installing_twice_changes_nothing`
+//! * 13 a kill in the middle: `kill::an_install_killed_at_any_change_leaves_every_skill_old_or_new`
+//! * 14 run time that grows faster than linearly: `bench/run`, from 10 to 200 skills
+//! * 15 "tag not found" without a hint: `install::one_failing_skill_does_not_stop_the_others`
 
 use std::fs;
 use std::io::Read;
@@ -18,7 +18,7 @@ use std::process::Stdio;
 use crate::{SKILL, World};
 
 #[test]
-fn lesson_1_what_the_user_made_is_never_deleted() {
+fn lesson_1_files_of_the_user_are_never_deleted() {
     let world = World::new();
     world.env.write("app/.agents/skills/mine/SKILL.md", b"mine");
     world.env.write("app/.agents/bin/tool", b"mine");
@@ -30,7 +30,7 @@ fn lesson_1_what_the_user_made_is_never_deleted() {
 }
 
 #[test]
-fn lesson_3_settings_of_the_machine_change_no_byte() {
+fn lesson_3_local_git_settings_change_no_byte() {
     let world = World::bare();
     let repo = world.repo("pdf", SKILL);
     repo.commit("//- /.gitattributes\n* text=auto eol=crlf\nreferences export-ignore\n");
@@ -41,7 +41,7 @@ fn lesson_3_settings_of_the_machine_change_no_byte() {
 }
 
 #[test]
-fn lesson_7_a_relative_path_is_stored_whole() {
+fn lesson_7_a_relative_path_is_stored_as_an_absolute_one() {
     let world = World::new();
     let program = env!("CARGO_BIN_EXE_csk");
     let run = world.env.run_args(
@@ -72,7 +72,7 @@ fn lesson_8_one_malformed_skillfile_hides_no_other() {
 }
 
 #[test]
-fn lesson_10_a_reader_that_goes_away_makes_no_noise() {
+fn lesson_10_a_closed_pipe_causes_no_error_output() {
     let world = World::new();
     let skills: Vec<String> = (0..1000)
         .map(|number| format!(r#"{{"name": "s{number:04}", "source": "pdf", "tag": "v1"}}"#))

@@ -1,4 +1,4 @@
-//! Skillfile.lock, and the proof that what is on disk is what was installed.
+//! Skillfile.lock, and the verification that the files on disk are those that were installed.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ impl World {
 }
 
 #[test]
-fn a_lock_fixes_the_commits_of_branches() {
+fn a_lockfile_pins_the_commits_of_branches() {
     let world = World::new();
     world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
     let run = world.csk("lock --project app");
@@ -30,8 +30,8 @@ fn a_lock_fixes_the_commits_of_branches() {
     assert!(entry["bundle_sha256"].as_str().unwrap().starts_with("sha256:"));
     world.install();
     let marker = world.read(world.installed("pdf/.csk-install.json"));
-    assert!(marker.contains(entry["bundle_sha256"].as_str().unwrap()), "one digest for both");
-    // The branch goes on; the install does not, and neither does the status.
+    assert!(marker.contains(entry["bundle_sha256"].as_str().unwrap()), "both have the same digest");
+    // The branch gets a new commit; neither install nor status follows it.
     world.commit("pdf", "//- /references/new.md\n");
     let before = world.read(world.app("Skillfile.lock"));
     let run = world.install();
@@ -42,9 +42,13 @@ fn a_lock_fixes_the_commits_of_branches() {
         run.stderr
     );
     assert_eq!(world.csk("status app --check").code, Some(0));
-    assert_eq!(world.csk("install app --locked").code, Some(0), "a branch may go on");
+    assert_eq!(
+        world.csk("install app --locked").code,
+        Some(0),
+        "new commits on a branch do not count"
+    );
     assert_eq!(world.read(world.app("Skillfile.lock")), before);
-    // An upgrade moves both.
+    // An upgrade updates both.
     let run = world.csk("upgrade app");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(world.installed("pdf/references/new.md").exists());
@@ -53,7 +57,7 @@ fn a_lock_fixes_the_commits_of_branches() {
 }
 
 #[test]
-fn a_moved_tag_and_a_forced_branch_use_the_locked_commit_and_are_told() {
+fn moved_tags_and_force_pushed_branches_use_the_locked_commit_and_are_reported() {
     for (reference, kind) in [(r#""tag": "v1""#, "tag"), (r#""branch": "main""#, "branch")] {
         let world = World::new();
         world.skillfile(&format!(r#"{{"name": "pdf", {reference}}}"#));
@@ -70,7 +74,7 @@ fn a_moved_tag_and_a_forced_branch_use_the_locked_commit_and_are_told() {
         assert!(!world.installed("pdf").exists());
         let run = world.install();
         assert!(
-            run.stderr.contains(&moved) && run.stderr.contains("the locked commit is used"),
+            run.stderr.contains(&moved) && run.stderr.contains("using the locked commit"),
             "{}",
             run.stderr
         );
@@ -78,7 +82,7 @@ fn a_moved_tag_and_a_forced_branch_use_the_locked_commit_and_are_told() {
         assert_eq!(world.csk("status app --check").code, Some(0));
         let run = world.csk("lock --project app --upgrade");
         assert!(
-            run.stdout.contains(&format!("{} -> {} locked", &old[..7], &new[..7])),
+            run.stdout.contains(&format!("{} -> {} pinned", &old[..7], &new[..7])),
             "{}",
             run.stdout
         );
@@ -88,7 +92,7 @@ fn a_moved_tag_and_a_forced_branch_use_the_locked_commit_and_are_told() {
 }
 
 #[test]
-fn a_lock_that_does_not_match_fails_where_it_must() {
+fn a_mismatched_lockfile_fails_with_locked() {
     let world = World::new();
     world.repo("other", &SKILL.replace("name: pdf", "name: other")).git("tag v1");
     let run = world.csk("install app --locked");
@@ -96,23 +100,23 @@ fn a_lock_that_does_not_match_fails_where_it_must() {
     assert!(run.stderr.contains("Skillfile.lock is missing"), "{}", run.stderr);
     assert_eq!(world.csk("lock --project app").code, Some(0));
     assert_eq!(world.csk("install app --frozen").code, Some(0));
-    // A new skill: refused where the lock must match, else installed and added.
+    // A new skill: refused with `--locked`, otherwise installed and added.
     world.skillfile(r#"{"name": "pdf", "tag": "v1"}, {"name": "other", "tag": "v1"}"#);
     let run = world.csk("install app --locked");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("other is not locked as it is declared"), "{}", run.stderr);
+    assert!(run.stderr.contains("Skillfile.lock is out of date for `other`"), "{}", run.stderr);
     let run = world.csk("install app --verbose");
     assert!(run.stdout.contains("app: write Skillfile.lock"), "{}", run.stdout);
     assert_eq!(world.lockfile()["skills"].as_object().unwrap().len(), 2);
     assert_eq!(world.csk("install app --locked").code, Some(0));
-    // One that is gone: refused as well, else dropped.
+    // A removed skill: refused with `--locked`, otherwise dropped.
     world.skillfile(r#"{"name": "other", "tag": "v1"}"#);
     let run = world.csk("install app --locked");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("has the skill `pdf`, which is not declared"), "{}", run.stderr);
+    assert!(run.stderr.contains("contains `pdf`, which is not declared"), "{}", run.stderr);
     world.install();
     assert_eq!(world.lockfile()["skills"].as_object().unwrap().len(), 1);
-    // Another digest than the one that is locked.
+    // A digest that differs from the locked one.
     let path = world.app("Skillfile.lock");
     let good = world.read(&path);
     let digest = world.lockfile()["skills"]["other"]["bundle_sha256"].as_str().unwrap().to_owned();
@@ -122,9 +126,9 @@ fn a_lock_that_does_not_match_fails_where_it_must() {
     fs::remove_dir_all(world.app(".codex")).unwrap();
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("are not those that were locked"), "{}", run.stderr);
+    assert!(run.stderr.contains("do not match Skillfile.lock"), "{}", run.stderr);
     assert!(!world.installed("other").exists());
-    // A commit that is not on this machine.
+    // A commit that is not in the local clone.
     let commit = world.lockfile()["skills"]["other"]["commit"].as_str().unwrap().to_owned();
     fs::write(&path, good.replace(&commit, &"1".repeat(40))).unwrap();
     let run = world.csk("install app");
@@ -134,7 +138,7 @@ fn a_lock_that_does_not_match_fails_where_it_must() {
         "{}",
         run.stderr
     );
-    // Half a merge is no lock.
+    // A lockfile with merge conflicts is invalid.
     fs::write(&path, format!("<<<<<<< ours\n{good}")).unwrap();
     let run = world.csk("install app");
     assert_eq!(run.code, Some(2));
@@ -154,7 +158,7 @@ fn offline_clones_nothing() {
     {
         let run = world.csk(command);
         assert_eq!(run.code, Some(1), "{command}: {}", run.stdout);
-        assert!(run.stderr.contains("is not cloned yet"), "{}", run.stderr);
+        assert!(run.stderr.contains("repository not cloned yet"), "{}", run.stderr);
         assert!(!world.env.path("skills/pdf").exists(), "{command}");
     }
     assert_eq!(world.csk("lock --project app").code, Some(0));
@@ -163,7 +167,7 @@ fn offline_clones_nothing() {
 }
 
 #[test]
-fn a_lock_is_upgraded_skill_by_skill_and_shown_first() {
+fn a_lockfile_can_be_upgraded_per_skill_and_previewed() {
     let world = World::new();
     world.repo("other", &SKILL.replace("name: pdf", "name: other"));
     world.skillfile(r#"{"name": "pdf", "branch": "main"}, {"name": "other", "branch": "main"}"#);
@@ -185,7 +189,7 @@ fn a_lock_is_upgraded_skill_by_skill_and_shown_first() {
     let run = world.csk("lock --project app --upgrade pfd");
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("did you mean `pdf`?"), "{}", run.stderr);
-    // A skill that cannot be locked keeps what was locked, and stops no other.
+    // A skill that cannot be locked keeps its old entry and does not stop the others.
     world.skillfile(r#"{"name": "pdf", "branch": "none"}, {"name": "other", "branch": "main"}"#);
     let run = world.csk("lock --project app --upgrade");
     assert_eq!(run.code, Some(1));
@@ -209,33 +213,33 @@ fn verify_reads_every_byte() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "app: pdf verified\n"), "{}", run.stderr);
     let marker = ".agents/skills/pdf/.csk-install.json";
     let runtime = "$(dirname $(dirname $(readlink .agents/bin/tool)))";
-    for (change, said) in [
+    for (change, expected) in [
         (
             "echo x >> .agents/skills/pdf/SKILL.md".to_owned(),
-            "its files are not those of its commit",
+            "installed files differ from commit",
         ),
         ("chmod +x .agents/skills/pdf/SKILL.md".to_owned(), "modes, links or files differ"),
-        ("touch .agents/skills/pdf/extra".to_owned(), "its files are not those"),
-        ("rm .claude/skills/pdf".to_owned(), ".claude/skills/pdf is missing or wrong"),
-        ("rm .agents/bin/tool".to_owned(), ".agents/bin/tool is missing or wrong"),
-        ("rm .agents/env.sh".to_owned(), ".agents/env.sh is missing or wrong"),
-        (format!("R={runtime}; chmod -R u+w $R; echo x >> $R/scripts/tool"), "its runtime differs"),
-        // A list that was made to fit does not help.
+        ("touch .agents/skills/pdf/extra".to_owned(), "installed files differ from commit"),
+        ("rm .claude/skills/pdf".to_owned(), ".claude/skills/pdf is missing or incorrect"),
+        ("rm .agents/bin/tool".to_owned(), ".agents/bin/tool is missing or incorrect"),
+        ("rm .agents/env.sh".to_owned(), ".agents/env.sh is missing or incorrect"),
+        (format!("R={runtime}; chmod -R u+w $R; echo x >> $R/scripts/tool"), "its command files differ"),
+        // A list of digests changed to match does not help.
         (
             format!(
                 "R={runtime}; chmod -R u+w $R; echo x >> $R/scripts/tool; S=$(sha256sum $R/scripts/tool | cut -c1-64); sed -i \"s/sha256:[0-9a-f]*/sha256:$S/\" $R/.csk-runtime.json"
             ),
-            "its runtime differs: it is not that of its commit",
+            "its command files differ: they do not match the commit",
         ),
-        // Nor does a marker that was made to fit the files.
+        // Nor does a marker changed to match the files.
         (
             format!(
                 "rm -r .agents/skills/pdf/references; cd .agents/skills/pdf; S=$( (printf 'SKILL.md\\0'; cat SKILL.md) | sha256sum | cut -c1-64); sed -i \"s/\\\"content_sha256.*/\\\"content_sha256\\\": \\\"sha256:$S\\\",/; /context_sha256/d\" ../../../{marker}"
             ),
-            "its files are not those of its commit",
+            "installed files differ from commit",
         ),
         (
-            // Another digit, whatever the first one is.
+            // Replaces the first digit by another one.
             "sed -i 's/\"commit\": \"0/\"commit\": \"x/; s/\"commit\": \"[1-9a-f]/\"commit\": \"0/; s/\"commit\": \"x/\"commit\": \"1/' Skillfile.lock".to_owned(),
             "is not in its repository",
         ),
@@ -245,20 +249,20 @@ fn verify_reads_every_byte() {
         assert_eq!(run.code, Some(0), "{change}: {}", run.stderr);
         let run = world.csk("verify app");
         assert_eq!(run.code, Some(1), "{change}");
-        assert!(run.stderr.contains(said), "{change}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{change}: {}", run.stderr);
         let call =
             "chmod -R u+w ../home; rm -rf app ../home && mv saved app && mv saved-home ../home";
         assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
     }
     let run = world.csk("verify app --json");
     let value: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(value["good"], true);
+    assert_eq!(value["ok"], true);
     assert_eq!(value["projects"][0]["skills"][0]["problems"], serde_json::json!([]));
 }
 
-/// Every field of the lock counts, also where nothing is to be installed.
+/// Every field of the lockfile counts, even if there is nothing to install.
 #[test]
-fn a_lock_with_other_digests_is_refused_everywhere() {
+fn a_lockfile_with_other_digests_is_refused_by_every_command() {
     let world = World::new();
     assert_eq!(world.csk("lock --project app").code, Some(0));
     world.install();
@@ -283,7 +287,7 @@ fn a_lock_with_other_digests_is_refused_everywhere() {
     }
     fs::write(&path, good).unwrap();
     assert_eq!(world.csk("install app --frozen").code, Some(0));
-    // A tag that moved is an error where tags are strict, locked or not.
+    // With `--strict-tags`, a moved tag is an error, locked or not.
     world.git("skills/pdf", "commit --quiet --amend --allow-empty -m other");
     world.git("skills/pdf", "tag --force v1");
     assert_eq!(world.csk("install app").code, Some(0));
@@ -292,9 +296,9 @@ fn a_lock_with_other_digests_is_refused_everywhere() {
     assert!(run.stderr.contains("Moved tag for pdf"), "{}", run.stderr);
 }
 
-/// `verify` believes nothing of a marker.
+/// `verify` trusts no field of a marker.
 #[test]
-fn every_line_of_a_marker_is_verified() {
+fn every_field_of_a_marker_is_verified() {
     let world = World::new();
     world.install();
     let marker = world.installed("pdf/.csk-install.json");
@@ -309,7 +313,7 @@ fn every_line_of_a_marker_is_verified() {
         fs::write(&marker, good.replace(found, forged)).unwrap();
         let run = world.csk("verify app");
         assert_eq!(run.code, Some(1), "{forged}");
-        assert!(run.stderr.contains("its marker was changed"), "{forged}: {}", run.stderr);
+        assert!(run.stderr.contains("its install marker was changed"), "{forged}: {}", run.stderr);
         assert_eq!(
             world.csk("status app --check").code,
             Some(1),
@@ -319,5 +323,5 @@ fn every_line_of_a_marker_is_verified() {
         assert_eq!(world.csk("verify app").code, Some(0));
     }
     fs::write(world.app(".agents/env.sh"), "echo evil").unwrap();
-    assert_eq!(world.csk("verify app").code, Some(1), "an env file of somebody else's is no proof");
+    assert_eq!(world.csk("verify app").code, Some(1), "a changed env file is an error");
 }

@@ -1,4 +1,4 @@
-//! How csk behaves: quiet, failures as data, names that a shell completes, pages of the manual.
+//! How csk behaves: quiet mode, failures as JSON, shell completion, manual pages.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::World;
 
 #[test]
-fn quiet_leaves_data_warnings_and_errors() {
+fn quiet_mode_prints_only_data_warnings_and_errors() {
     let world = World::new();
     let run = world.csk("--quiet install app");
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
@@ -22,31 +22,31 @@ fn quiet_leaves_data_warnings_and_errors() {
 }
 
 #[test]
-fn failures_are_data_where_data_is_asked_for() {
+fn failures_are_json_if_json_is_requested() {
     let world = World::new();
-    // One schema for both programs.
+    // Both programs share one schema.
     let schema = include_str!("../../../../schemas/openskills-error.schema.json");
     let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
     let check = |words: &str, code: i32, kind: &str| {
         let run = world.csk(words);
         assert_eq!(run.code, Some(code), "{words}: {}", run.stderr);
-        let told: Value = serde_json::from_str(&run.stdout)
+        let json: Value = serde_json::from_str(&run.stdout)
             .unwrap_or_else(|error| panic!("{words}: {error}: {}", run.stdout));
-        assert!(validator.is_valid(&told), "{words}: {told}");
-        assert_eq!(told["error"]["code"], kind, "{words}: {told}");
-        told
+        assert!(validator.is_valid(&json), "{words}: {json}");
+        assert_eq!(json["error"]["code"], kind, "{words}: {json}");
+        json
     };
     check("status nowhere --json", 2, "usage");
     check("status --json --nonsense", 2, "usage");
     check("diff pfd --project app --json", 2, "usage");
     world.env.write("app/Skillfile.json", b"{\"schema_version\": 1, \"skills\": [{}]}");
-    let told = check("status app --json", 2, "malformed");
-    assert_eq!(told["error"]["diagnostics"][0]["line"], 1, "{told}");
+    let json = check("status app --json", 2, "malformed");
+    assert_eq!(json["error"]["diagnostics"][0]["line"], 1, "{json}");
     fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
     check("list --json", 2, "malformed");
 }
 
-/// Asks csk as a shell does.
+/// Requests completions from csk like a shell does.
 fn completed(world: &World, words: &[&str]) -> String {
     let index = (words.len() - 1).to_string();
     let mut all = vec!["--"];
@@ -59,7 +59,7 @@ fn completed(world: &World, words: &[&str]) -> String {
 }
 
 #[test]
-fn a_shell_completes_the_names_of_projects_and_skills() {
+fn completions_include_project_and_skill_names() {
     let world = World::new();
     let has = |words: &[&str], name: &str| {
         let found = completed(&world, words);
@@ -71,13 +71,13 @@ fn a_shell_completes_the_names_of_projects_and_skills() {
     has(&["csk", "remove", ""], "pdf");
     has(&["csk", "add", "x", "--source", "p"], "pdf");
     has(&["csk", "diff", "--lo"], "--local");
-    // What cannot be read completes nothing, and says nothing.
+    // With a malformed config there are no completions and no errors.
     fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
     assert!(!completed(&world, &["csk", "install", "a"]).contains("error"));
 }
 
 #[test]
-fn the_pages_of_the_manual_are_made_and_current() {
+fn the_manual_pages_are_current() {
     let world = World::bare();
     let run = world.csk("man pages");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -87,45 +87,48 @@ fn the_pages_of_the_manual_are_made_and_current() {
     testkit::same_pages(&world.env.path("more"), "docs/commands", "csk");
 }
 
-/// What was done is data as well as words, also where it failed.
+/// The result is available as JSON, also for failures.
 #[test]
-fn an_install_can_be_read_by_programs() {
+fn install_results_are_available_as_json() {
     let world = World::new();
     let read = |arguments: &str| -> Value {
         let run = world.csk(arguments);
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}{}", run.stdout, run.stderr))
     };
-    let told = read("install app --dry-run --json");
-    let skill = &told["projects"][0]["skills"][0];
-    assert!(told["version"] == 1 && told["dryRun"] == true, "{told}");
-    assert!(skill["name"] == "pdf" && skill["outcome"] == "installed", "{told}");
+    let json = read("install app --dry-run --json");
+    let skill = &json["projects"][0]["skills"][0];
+    assert!(json["version"] == 1 && json["dryRun"] == true, "{json}");
+    assert!(skill["name"] == "pdf" && skill["outcome"] == "installed", "{json}");
     assert!(!world.installed("pdf").exists());
     assert_eq!(read("install app --json")["projects"][0]["skills"][0]["reference"], "tag v1");
     assert_eq!(read("upgrade app --json")["projects"][0]["skills"][0]["outcome"], "up-to-date");
     world.skillfile(r#"{"name": "pdf", "tag": "v9"}"#);
-    let told = read("install app --json");
-    let error = &told["projects"][0]["skills"][0]["error"];
+    let json = read("install app --json");
+    let error = &json["projects"][0]["skills"][0]["error"];
     assert!(
         error["message"].as_str().unwrap().contains("v9") && error["hint"].is_string(),
-        "{told}"
+        "{json}"
     );
     assert_eq!(read("cache dir --json")["version"], 1);
 }
 
 #[test]
-fn mistakes_of_the_first_day_say_what_to_do() {
+fn common_mistakes_have_hints() {
     let world = World::new();
-    for (arguments, told) in [
+    for (arguments, expected) in [
         ("add pfd --tag v1 --project app", "did you mean `pdf`?"),
         ("project remove appp", "did you mean `app`?"),
-        ("init /etc/passwd", "is no folder"),
+        ("init /etc/passwd", "is not a folder"),
         ("init /", "git init"),
         ("bootstrap --force", "csk bootstrap --skills-root"),
-        ("bootstrap --force --skills-root app/Skillfile.json", "is no folder"),
-        ("add x --git https://a.invalid/x --tag v1 --offline --project app", "is not cloned yet"),
+        ("bootstrap --force --skills-root app/Skillfile.json", "is not a folder"),
+        (
+            "add x --git https://a.invalid/x --tag v1 --offline --project app",
+            "repository not cloned yet",
+        ),
     ] {
         let run = world.csk(arguments);
         assert_eq!(run.code, Some(2), "{arguments}: {}{}", run.stdout, run.stderr);
-        assert!(run.stderr.contains(told), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments}: {}", run.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! Skills that are folders of a repository: many in one, each with its own place.
+//! Skills that are subfolders of a repository: one repository with several skills.
 
 use std::fs;
 
@@ -69,7 +69,7 @@ fn two_folders_of_one_repository_are_two_skills() {
         let run = world.csk(command);
         assert_eq!(run.code, Some(0), "{command}: {}{}", run.stdout, run.stderr);
     }
-    // A change elsewhere in the repository is another commit, and the same skill.
+    // A change elsewhere in the repository gives another commit but the same skill.
     world.commit("many", "//- /skills/notes/references/new.md\nnew\n");
     world.git("skills/many", "tag -f v1");
     let run = world.csk("lock --project app --upgrade");
@@ -80,7 +80,7 @@ fn two_folders_of_one_repository_are_two_skills() {
 }
 
 #[test]
-fn the_same_name_from_two_folders_keeps_its_own_commands() {
+fn skills_of_the_same_name_from_two_folders_keep_their_commands() {
     let world = world();
     world.skillfile(r#"{"name": "notes", "source": "many", "path": "skills/notes", "tag": "v1"}"#);
     world.install();
@@ -91,7 +91,7 @@ fn the_same_name_from_two_folders_keeps_its_own_commands() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(world.csk("global install").code, Some(0));
     assert_eq!(world.csk("exec --project app -- note").stdout, "one\n");
-    // The other folder, declared in the project.
+    // The project declares the other folder.
     world.skillfile(r#"{"name": "notes", "source": "many", "path": "other", "tag": "v1"}"#);
     assert!(world.csk("status app").stdout.contains("update-available"));
     world.install();
@@ -100,7 +100,7 @@ fn the_same_name_from_two_folders_keeps_its_own_commands() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_told_with_one_that_is() {
+fn a_missing_folder_is_reported_with_a_suggestion() {
     let world = world();
     world.skillfile(r#"{"name": "pdf", "source": "many", "path": "skills/pfd", "tag": "v1"}"#);
     let run = world.csk("install app");
@@ -118,5 +118,5 @@ fn a_folder_that_is_not_there_is_told_with_one_that_is() {
     world.install();
     assert!(world.installed("pdf/SKILL.md").is_file());
     let run = world.csk("add pdf --source many --path ../x --tag v1 --project app");
-    assert!(run.code == Some(2) && run.stderr.contains("--path ../x"), "{}", run.stderr);
+    assert!(run.code == Some(2) && run.stderr.contains("invalid --path `../x`"), "{}", run.stderr);
 }

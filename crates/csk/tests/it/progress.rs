@@ -1,4 +1,4 @@
-//! What people see while csk works, on a terminal and without one.
+//! Progress output, on a terminal and without one.
 
 use std::fs;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::{SKILL, World};
 
-/// A world whose one skill is cloned from a URL, with a `git` that notes its calls and takes its time.
+/// A world whose only skill is cloned from a URL, with a slow `git` that logs its calls.
 fn slow_world() -> World {
     let mut world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
@@ -22,13 +22,13 @@ fn slow_world() -> World {
     world
 }
 
-/// Runs csk on a terminal and returns everything that appears there.
+/// Runs csk on a terminal and returns everything that it shows.
 fn on_a_terminal(world: &World, arguments: &str, answers: &str) -> Option<String> {
     if world.env.run("script", "--version").code != Some(0) {
-        testkit::skip("a terminal", "there is no `script` to make one with");
+        testkit::skip("a terminal", "`script` is not installed");
         return None;
     }
-    // A question that nobody answers ends the test, not the machine.
+    // If a prompt waits forever, the test ends by its timeout.
     let call = format!("timeout --foreground 60 {} {arguments}", env!("CARGO_BIN_EXE_csk"));
     let mut child = world
         .env
@@ -46,31 +46,31 @@ fn on_a_terminal(world: &World, arguments: &str, answers: &str) -> Option<String
 }
 
 #[test]
-fn a_clone_and_a_fetch_have_a_live_line_on_a_terminal() {
+fn clones_and_fetches_show_progress_on_a_terminal() {
     let world = slow_world();
     let Some(shown) = on_a_terminal(&world, "install app", "") else { return };
     assert!(shown.contains("cloning pdf "), "{shown:?}");
     assert!(shown.contains("Receiving objects:  42% (42/100)"), "{shown:?}");
     assert!(shown.contains("app: pdf tag v1") && shown.ends_with("Some(0)"), "{shown:?}");
-    // The live line is wiped before the result is written.
+    // The progress line is erased before the result is written.
     assert!(shown.contains("\u{1b}[2K"), "{shown:?}");
     let Some(shown) = on_a_terminal(&world, "update", "") else { return };
     assert!(shown.contains("fetching pdf") && shown.contains("pdf: fetched"), "{shown:?}");
 }
 
 #[test]
-fn without_a_terminal_nothing_is_told_of_what_runs() {
+fn no_progress_is_shown_without_a_terminal() {
     let world = slow_world();
     let run = world.csk("install app");
     assert!(run.code == Some(0) && run.stderr.is_empty(), "{}", run.stderr);
     let run = world.csk("update");
     assert_eq!(run.stderr, "");
     assert_eq!(run.stdout, "pdf: fetched\n");
-    assert_eq!(world.csk("install app").stderr, "", "nothing is told of what is up to date");
+    assert_eq!(world.csk("install app").stderr, "", "nothing is printed for up-to-date skills");
 }
 
 #[test]
-fn a_repository_is_cloned_once_by_many_csk_at_once() {
+fn concurrent_runs_clone_a_repository_once() {
     let world = slow_world();
     let start = || {
         let mut command = world.env.command(env!("CARGO_BIN_EXE_csk"), &["install", "app"]);
@@ -83,11 +83,11 @@ fn a_repository_is_cloned_once_by_many_csk_at_once() {
     assert_eq!(calls.lines().count(), 1, "{calls}");
     assert!(world.installed("pdf/SKILL.md").exists());
     let left = fs::read_dir(world.home().join(".cocoaskills/locks")).unwrap().count();
-    assert_eq!(left, 0, "no lock is left behind");
+    assert_eq!(left, 0, "no lock file is left");
 }
 
 #[test]
-fn bootstrap_asks_on_a_terminal_and_asks_again() {
+fn bootstrap_prompts_on_a_terminal_and_repeats_invalid_answers() {
     let world = World::bare();
     let path = world.home().join(".cocoaskills/config.json");
     fs::remove_file(&path).unwrap();
@@ -95,8 +95,8 @@ fn bootstrap_asks_on_a_terminal_and_asks_again() {
         "skills\nru\nclaud_code\nclaude_code, codex_cli\napp=nowhere\napp=app\n\nwhat\nprint\n";
     let Some(shown) = on_a_terminal(&world, "bootstrap", answers) else { return };
     assert!(shown.contains("did you mean `claude_code`?"), "{shown}");
-    assert!(shown.contains("nowhere does not exist"), "{shown}");
-    assert!(shown.contains("is none of print, install and skip"), "{shown}");
+    assert!(shown.contains("nowhere` does not exist"), "{shown}");
+    assert!(shown.contains("expected print, install or skip"), "{shown}");
     assert!(shown.contains("eval \"$(csk shell-init bash)\""), "{shown}");
     assert!(shown.ends_with("Some(0)"), "{shown}");
     let config = world.csk("config show").stdout;
@@ -110,10 +110,10 @@ fn bootstrap_asks_on_a_terminal_and_asks_again() {
         assert!(config.contains(expected), "{expected} in {config}");
     }
     let before = world.read(&path);
-    // No, and nothing but Enter, leave it as it is.
+    // "n" and just Enter change nothing.
     for answer in ["n\n", "\n"] {
         let Some(shown) = on_a_terminal(&world, "bootstrap", answer) else { return };
-        assert!(shown.contains("was left as it is") && shown.ends_with("Some(2)"), "{shown}");
+        assert!(shown.contains("it was not changed") && shown.ends_with("Some(2)"), "{shown}");
         assert_eq!(world.read(&path), before);
     }
 }

@@ -1,10 +1,10 @@
-//! The first steps of the README, as they stand there.
+//! Runs the first steps of the README exactly as written.
 
 use std::fs;
 
 use testkit::TestEnv;
 
-/// Returns the text of the first block of a language after a heading.
+/// Returns the first code block in a language after a heading.
 fn block<'a>(text: &'a str, heading: &str, language: &str) -> &'a str {
     let rest = text.split_once(heading).unwrap().1;
     let rest = rest.split_once(&format!("```{language}\n")).unwrap().1;
@@ -15,7 +15,7 @@ fn block<'a>(text: &'a str, heading: &str, language: &str) -> &'a str {
 fn the_first_steps_work_with_an_empty_home() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = fs::read_to_string(readme).unwrap();
-    let heading = "## A tour of 60 seconds";
+    let heading = "## Your first skill in one minute";
     let steps = block(&readme, heading, "console");
     let typed: Vec<&str> = steps.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
     assert!(typed.len() > 5, "{typed:?}");
@@ -25,7 +25,7 @@ fn the_first_steps_work_with_an_empty_home() {
     let env = TestEnv::new().var("PATH", &path);
     let run = env.run_args("sh", &["-c", &script]);
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    for told in ["review tag v1", "installed", "up-to-date", "nothing to review, friend"] {
-        assert!(run.stdout.contains(told), "{told}: {}", run.stdout);
+    for expected in ["review tag v1", "installed", "up-to-date", "nothing to review, friend"] {
+        assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
     }
 }

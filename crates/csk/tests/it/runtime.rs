@@ -1,4 +1,4 @@
-//! Commands of skills: the runtime store, the shims, the gates before them, and what is thrown away.
+//! Commands of skills: the command store, the shims, the checks before an install, and garbage collection.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -49,7 +49,7 @@ fn review_world() -> World {
 }
 
 impl World {
-    /// Returns the runtime folder of a skill's installed commit.
+    /// Returns the folder in the command store of a skill's installed commit.
     fn runtime(&self, skill: &str) -> std::path::PathBuf {
         let marker = self.read(self.installed(&format!("{skill}/.csk-install.json")));
         let marker: serde_json::Value = serde_json::from_str(&marker).unwrap();
@@ -81,7 +81,7 @@ fn test_schema_v2_copies_runtime_root_to_runtime_store() {
     for part in ["\"mr\": \"scripts/mr\"", "\"runtime_roots\"", "\"skill_schema_version\": 2"] {
         assert!(marker.contains(part), "{part} in {marker}");
     }
-    // Nobody writes there: not a file, not a folder.
+    // Files and folders in the store are read-only.
     for path in
         ["", "scripts", "scripts/lib", "scripts/mr", "scripts/helper.py", ".csk-runtime.json"]
     {
@@ -95,7 +95,7 @@ fn test_schema_v2_copies_runtime_root_to_runtime_store() {
 fn test_schema_v2_runtime_root_side_file_is_available_to_command() {
     let world = review_world();
     world.install();
-    // From any folder, through a link to the checkout, and in a path with blanks.
+    // From any folder, through a symlink to the checkout, and in a path with spaces.
     symlink(world.env.path("app"), world.env.path("linked app")).unwrap();
     for (folder, shim) in [
         ("app", ".agents/bin/mr"),
@@ -109,9 +109,10 @@ fn test_schema_v2_runtime_root_side_file_is_available_to_command() {
     }
 }
 
-/// Python leaves its caches beside modules where it can. Root can write everywhere, others not in the store.
+/// Python writes its caches next to modules if it can. Root can write everywhere; other users cannot write to the
+/// store.
 #[test]
-fn running_a_command_never_looks_like_tampering() {
+fn running_a_command_is_not_detected_as_tampering() {
     let world = review_world();
     world.install();
     assert_eq!(world.env.run("app/.agents/bin/mr", "").code, Some(0));
@@ -134,7 +135,7 @@ fn test_schema_v2_excludes_runtime_roots_from_installed_context() {
         world.listing(".agents/skills/review"),
         "./.csk-install.json\n./SKILL.md\n./references/guide.md\n"
     );
-    // A root that the whitelist would copy stays out as well.
+    // A root that would otherwise be installed as context is excluded as well.
     world.manifest("review", r#"{"schema_version": 2, "runtime_roots": ["references"]}"#, "v2");
     world.skillfile(r#"{"name": "review", "tag": "v2"}"#);
     world.install();
@@ -159,11 +160,11 @@ fn test_schema_v1_single_file_runtime_behavior_unchanged() {
     names.sort_unstable();
     assert_eq!(names, ["mr", "peer"]);
     assert!(!runtime.join("scripts").exists());
-    // Whatever its mode in the repository, a command can be run.
+    // A command is executable, whatever its mode in the repository.
     assert_ne!(fs::metadata(runtime.join("bin/peer")).unwrap().mode() & 0o111, 0);
     assert_eq!(fs::read_link(world.app(".agents/bin/peer")).unwrap(), runtime.join("bin/peer"));
     assert!(!world.installed("review/scripts").exists());
-    // Version 2 without roots does the same.
+    // Schema version 2 without roots behaves the same.
     let manifest = manifest.replace("\"schema_version\": 1", "\"schema_version\": 2");
     world.manifest("review", &manifest, "new");
     world.skillfile(r#"{"name": "review", "tag": "new"}"#);
@@ -203,7 +204,10 @@ fn test_missing_system_command_blocks_skill_install_without_overwriting_existing
             Some(0),
             "the old one still works"
         );
-        assert!(world.installed("other/SKILL.md").exists(), "one skill stops no other");
+        assert!(
+            world.installed("other/SKILL.md").exists(),
+            "one failing skill does not stop the others"
+        );
     }
     let run = world.csk("status app");
     assert!(run.stdout.contains("update-available"), "{}", run.stdout);
@@ -211,9 +215,9 @@ fn test_missing_system_command_blocks_skill_install_without_overwriting_existing
     assert!(run.stderr.contains("install glab with mise"), "{}", run.stderr);
 }
 
-/// A program is looked for and never run, whatever it is called with.
+/// csk looks up a required program but never runs it.
 #[test]
-fn programs_of_the_system_are_never_run() {
+fn required_system_programs_are_never_run() {
     let mut world = review_world();
     let mark = world.env.path("mark").display().to_string();
     world.program("tools/glab", &format!("#!/bin/sh\ntouch {mark}\n"));
@@ -227,8 +231,11 @@ fn programs_of_the_system_are_never_run() {
     world.install();
     world.csk("status app");
     assert!(!world.env.path("mark").exists());
-    assert!(!world.app(".agents/bin/glab").exists(), "only what a skill brings is put on PATH");
-    // What csk itself puts on PATH is not the system's.
+    assert!(
+        !world.app(".agents/bin/glab").exists(),
+        "only commands provided by a skill are put on PATH"
+    );
+    // Commands that csk itself puts on PATH do not count as system programs.
     world.program("app/.agents/bin/glab", "#!/bin/sh\n");
     fs::remove_file(world.env.path("tools/glab")).unwrap();
     let path = format!("{}:{path}", world.app(".agents/bin").display());
@@ -259,7 +266,7 @@ fn a_dry_run_validates_runtime_roots_without_writing() {
     let world = review_world();
     let run = world.csk("install app --dry-run");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    for line in ["/scripts/helper.py\n", "  make .agents/bin/mr\n", "write .agents/env.sh\n"] {
+    for line in ["/scripts/helper.py\n", "  create .agents/bin/mr\n", "write .agents/env.sh\n"] {
         assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
     }
     assert!(!world.store().exists() && !world.app(".agents").exists());
@@ -273,14 +280,14 @@ fn a_dry_run_validates_runtime_roots_without_writing() {
     for part in [
         "1:41: runtime_roots[0] must be a relative path",
         "runtime root does not exist: nowhere",
-        "a skill may not bring a command called `bash`",
+        "a skill may not provide a command named `bash`",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
 }
 
 #[test]
-fn a_newer_manifest_says_that_csk_is_too_old() {
+fn a_newer_manifest_requires_a_newer_csk() {
     let world = review_world();
     world.manifest("review", r#"{"schema_version": 4}"#, "future");
     world.skillfile(r#"{"name": "review", "tag": "future"}"#);
@@ -297,32 +304,32 @@ fn a_newer_manifest_says_that_csk_is_too_old() {
 }
 
 #[test]
-fn a_store_that_was_tampered_with_is_told_and_repaired() {
+fn a_tampered_command_store_is_reported_and_repaired() {
     let world = review_world();
     world.install();
     let runtime = world.runtime("review").display().to_string();
-    for (change, said) in [
-        ("echo evil >> $R/scripts/mr", "scripts/mr was changed"),
-        ("rm $R/scripts/helper.py", "scripts/helper.py is missing"),
+    for (change, expected) in [
+        ("echo evil >> $R/scripts/mr", "scripts/mr` was changed"),
+        ("rm $R/scripts/helper.py", "scripts/helper.py` is missing"),
         (
             "chmod u+w $R/scripts; echo x > $R/scripts/sitecustomize.py",
-            "scripts/sitecustomize.py was added",
+            "scripts/sitecustomize.py` was added",
         ),
-        ("chmod u-x $R/scripts/lib/peer.sh", "scripts/lib/peer.sh was changed"),
-        ("rm $R/.csk-runtime.json", ".csk-runtime.json is missing"),
+        ("chmod u-x $R/scripts/lib/peer.sh", "scripts/lib/peer.sh` was changed"),
+        ("rm $R/.csk-runtime.json", ".csk-runtime.json` is missing"),
         (
             "echo evil >> $R/scripts/lib/plain.txt; S=$(sha256sum $R/scripts/lib/plain.txt | cut -c1-64); sed -i \"/plain.txt/s/sha256:[0-9a-f]*/sha256:$S/\" $R/.csk-runtime.json",
-            "its list of files was changed",
+            "their file list was changed",
         ),
         ("chmod -R u+w $R; rm -r $R; echo x > $R", "is not a folder"),
-        ("chmod -R u+w $R; rm -r $R", "its runtime is missing"),
+        ("chmod -R u+w $R; rm -r $R", "its command files are missing"),
     ] {
         let call = format!("R='{runtime}'; chmod -R u+w $R; {change}");
         assert_eq!(world.env.run_args("sh", &["-c", &call]).code, Some(0), "{change}");
         let run = world.csk("status app --check");
         assert_eq!(run.code, Some(1), "{change}: {}", run.stdout);
         assert!(
-            run.stdout.contains("content-drift") && run.stdout.contains(said),
+            run.stdout.contains("content-drift") && run.stdout.contains(expected),
             "{change}: {}",
             run.stdout
         );
@@ -339,34 +346,38 @@ fn a_store_that_was_tampered_with_is_told_and_repaired() {
 }
 
 #[test]
-fn shims_are_made_again_and_never_over_the_users_files() {
+fn shims_are_recreated_but_never_replace_files_of_the_user() {
     let world = review_world();
     world.install();
     let shim = world.app(".agents/bin/mr");
     let inode = fs::symlink_metadata(&shim).unwrap().ino();
     world.install();
-    assert_eq!(fs::symlink_metadata(&shim).unwrap().ino(), inode, "it is not made anew");
+    assert_eq!(fs::symlink_metadata(&shim).unwrap().ino(), inode, "it was not recreated");
     for damage in
         ["rm app/.agents/bin/mr", "ln -sf $HOME/.cocoaskills/runtime/review/x/y app/.agents/bin/mr"]
     {
         assert_eq!(world.env.run_args("sh", &["-c", damage]).code, Some(0));
         let run = world.csk("status app --check");
         assert_eq!(run.code, Some(1));
-        assert!(run.stdout.contains(".agents/bin/mr is missing or wrong"), "{}", run.stdout);
+        assert!(run.stdout.contains(".agents/bin/mr is missing or incorrect"), "{}", run.stdout);
         world.install();
         assert_eq!(world.csk("status app --check").code, Some(0), "{damage}");
     }
-    // A tool of the user's is kept, and one in the way stops the skill.
+    // A tool of the user is kept, and one with the same name as a command fails the skill.
     world.program("app/.agents/bin/tool", "#!/bin/sh\n");
     fs::remove_file(&shim).unwrap();
     fs::write(&shim, "mine").unwrap();
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains(".agents/bin/mr exists and was not made by csk"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(".agents/bin/mr` exists and was not created by csk"),
+        "{}",
+        run.stderr
+    );
     world.skillfile("");
     world.install();
     assert_eq!(world.read(&shim), "mine");
-    // A link of the user's own in the place of a command is kept as well.
+    // A symlink of the user in place of a command is kept as well.
     fs::remove_file(&shim).unwrap();
     world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
     world.install();
@@ -379,7 +390,7 @@ fn shims_are_made_again_and_never_over_the_users_files() {
 }
 
 #[test]
-fn two_skills_with_one_command_stop_the_project_before_anything_is_written() {
+fn a_command_collision_fails_the_project_before_any_change() {
     let world = review_world();
     world
         .repo("second", &REVIEW.trim_start().replace("name: review", "name: second"))
@@ -389,14 +400,14 @@ fn two_skills_with_one_command_stop_the_project_before_anything_is_written() {
         let run = world.csk(command);
         assert_eq!(run.code, Some(1));
         assert!(
-            run.stderr.contains("app: Command collision: `mr` is brought by review and by second"),
+            run.stderr.contains("app: Command collision: `mr` is provided by review and second"),
             "{}",
             run.stderr
         );
         assert!(!world.app(".agents").exists() && !world.store().exists());
     }
     assert_eq!(world.csk("status app").code, Some(1));
-    // A command moves from one skill to the other in one install.
+    // A command moves from one skill to another in one install.
     world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
     world.install();
     world.skillfile(r#"{"name": "second", "tag": "v1"}"#);
@@ -410,7 +421,7 @@ fn two_skills_with_one_command_stop_the_project_before_anything_is_written() {
 }
 
 #[test]
-fn the_older_file_brings_commands_unless_there_is_a_manifest() {
+fn the_legacy_file_provides_commands_unless_there_is_a_manifest() {
     let world = World::bare();
     let repo = world.repo(
         "old",
@@ -420,7 +431,7 @@ fn the_older_file_brings_commands_unless_there_is_a_manifest() {
     repo.git("tag v1");
     world.skillfile(r#"{"name": "old", "tag": "v1"}"#);
     let run = world.install();
-    assert!(run.stderr.contains("the command `gone` is left out"), "{}", run.stderr);
+    assert!(run.stderr.contains("skipped command `gone`"), "{}", run.stderr);
     assert_eq!(world.env.run("app/.agents/bin/a", "").stdout, "a\n");
     assert!(world.installed("old/agents/runtime.json").exists(), "it is still context");
     assert!(!world.installed("old/scripts").exists());
@@ -439,27 +450,27 @@ fn a_repository_cannot_put_programs_on_path() {
     world.git("app", "add --force .agents/bin/ls");
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("git tracks .agents/bin/ls"), "{}", run.stderr);
+    assert!(run.stderr.contains("git tracks `.agents/bin/ls`"), "{}", run.stderr);
     assert!(!world.installed("review").exists());
     world.git("app", "rm --quiet --cached .agents/bin/ls");
-    // A submodule would bring the same.
+    // A submodule would have the same effect.
     let sub = testkit::GitRepo::new(&world.env, "sub", "//- /bin/make\n");
     let id = sub.git("rev-parse HEAD");
     world.git("app", &format!("update-index --add --cacheinfo 160000,{},.agents", id.trim()));
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("git tracks .agents"), "{}", run.stderr);
+    assert!(run.stderr.contains("git tracks `.agents"), "{}", run.stderr);
     world.git("app", "update-index --force-remove .agents");
     world.install();
-    assert!(world.app(".agents/bin/ls").exists(), "it is the user's now");
+    assert!(world.app(".agents/bin/ls").exists(), "it belongs to the user now");
 }
 
 #[test]
-fn runtime_gc_keeps_what_is_used_and_removes_the_rest() {
+fn gc_keeps_used_command_files_and_removes_the_rest() {
     let world = review_world();
     world.install();
     let first = world.runtime("review");
-    // A checkout that nobody registered uses it as well.
+    // A checkout that is not in the config uses it as well.
     assert_eq!(world.env.run_args("sh", &["-c", "cp -r app/.git app/.gitignore app/Skillfile.json -t $(mkdir other && echo other)"]).code, Some(0));
     assert_eq!(world.csk("install other").code, Some(0));
     world.commit("review", "//- /scripts/helper.py\ndef hello():\n    return 'new'\n");
@@ -471,14 +482,14 @@ fn runtime_gc_keeps_what_is_used_and_removes_the_rest() {
     assert_eq!(world.env.run("app/.agents/bin/mr", "").stdout, "new\n");
     let consumers = world.read(world.home().join(".cocoaskills/consumers.json"));
     assert!(consumers.contains("work/app\"") && consumers.contains("work/other\""), "{consumers}");
-    // A marker that cannot be read keeps everything of its skill.
+    // If a marker is malformed, everything of its skill is kept.
     let marker = world.env.path("other/.agents/skills/review/.csk-install.json");
     let good = world.read(&marker);
     fs::write(&marker, "{").unwrap();
     assert_eq!(world.csk("gc").code, Some(0));
     assert!(first.exists());
     fs::write(&marker, good).unwrap();
-    // Half a runtime that a kill left, and the checkout that is gone.
+    // A partial folder left by a kill, and a deleted checkout.
     fs::create_dir_all(world.store().join("review/.new-abc")).unwrap();
     fs::remove_dir_all(world.env.path("other")).unwrap();
     let run = world.csk("gc --dry-run");
@@ -490,16 +501,16 @@ fn runtime_gc_keeps_what_is_used_and_removes_the_rest() {
     assert!(world.runtime("review").exists());
     assert!(!world.read(world.home().join(".cocoaskills/consumers.json")).contains("other"));
     assert_eq!(world.csk("gc").stdout, "nothing to remove\n");
-    // Without the skill nothing of it is left.
+    // After the skill is removed, nothing of it is left.
     world.skillfile("");
     world.install();
     assert!(!world.store().join("review").exists());
     assert!(!world.app(".agents/bin/mr").exists());
 }
 
-/// A list that cannot be read never makes anything garbage.
+/// With a malformed list of consumers, nothing counts as garbage.
 #[test]
-fn a_broken_list_of_consumers_stops_the_collection() {
+fn a_malformed_list_of_consumers_stops_gc() {
     let world = review_world();
     world.install();
     let list = world.home().join(".cocoaskills/consumers.json");
@@ -511,10 +522,10 @@ fn a_broken_list_of_consumers_stops_the_collection() {
     assert_eq!(world.read(&list), "[");
 }
 
-/// Ten csk at once, each in a project of its own, switching versions for a while: nothing is lost, and nobody is
-/// told a lie.
+/// Ten concurrent processes, each in its own project, switch versions for a while: nothing is lost, and every command
+/// prints the version that was just installed.
 #[test]
-fn ten_csk_at_once_lose_nothing() {
+fn ten_concurrent_runs_lose_nothing() {
     let world = review_world();
     world.commit("review", "//- /scripts/helper.py\ndef hello():\n    return 'new'\n");
     world.git("skills/review", "tag v2");
@@ -528,9 +539,9 @@ fn ten_csk_at_once_lose_nothing() {
             n=$((n + 1)); tag=v$((n % 2 + 1))
             printf '{{"schema_version": 1, "skills": [{{"name": "review", "tag": "%s"}}]}}' $tag > Skillfile.json
             {program} install . > out 2>&1 || {{ echo "exit $?"; cat out; exit 1; }}
-            said=$(.agents/bin/mr) || exit 1
+            got=$(.agents/bin/mr) || exit 1
             case $tag in v1) want='hello from the side' ;; v2) want=new ;; esac
-            [ "$said" = "$want" ] || {{ echo "$said instead of $want"; exit 1; }}
+            [ "$got" = "$want" ] || {{ echo "$got instead of $want"; exit 1; }}
         done; echo done $n"#
     );
     let mut children = Vec::new();
@@ -540,19 +551,19 @@ fn ten_csk_at_once_lose_nothing() {
     }
     for child in children {
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success() && said.starts_with("done"), "{said}");
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && stdout.starts_with("done"), "{stdout}");
     }
     for number in 0..10 {
         assert_eq!(world.csk(&format!("verify p{number}")).code, Some(0));
     }
-    // No more than the two versions that are in use.
+    // Only the two versions in use remain.
     assert!(fs::read_dir(world.store().join("review")).unwrap().count() <= 2);
 }
 
-/// A project that is away for a while, and one that cannot be read.
+/// A project that is temporarily missing, and one that cannot be read.
 #[test]
-fn nothing_is_thrown_away_that_may_be_in_use() {
+fn gc_removes_nothing_that_may_be_in_use() {
     let world = review_world();
     world.install();
     let first = world.runtime("review");
@@ -566,34 +577,34 @@ fn nothing_is_thrown_away_that_may_be_in_use() {
     world.git("skills/review", "tag v2");
     world.skillfile(r#"{"name": "review", "tag": "v2"}"#);
     world.install();
-    assert!(first.exists(), "an install forgets nobody");
+    assert!(first.exists(), "an install forgets no project");
     fs::rename(world.env.path("away"), world.env.path("other")).unwrap();
     assert_eq!(world.env.run("other/.agents/bin/mr", "").stdout, "hello from the side\n");
-    // A lost list is found again by the next install.
+    // The next install rebuilds a lost list.
     fs::remove_file(world.home().join(".cocoaskills/consumers.json")).unwrap();
     assert_eq!(world.csk("install other").code, Some(0));
     world.install();
     assert_eq!(world.csk("gc").stdout, "nothing to remove\n");
-    // One project that cannot be read spoils no install of another, and nothing is removed.
+    // An unreadable project does not affect installs of others, and nothing is removed.
     fs::remove_dir_all(world.env.path("other/.agents/skills")).unwrap();
     symlink("skills", world.env.path("other/.agents/skills")).unwrap();
     world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
     assert!(world.install().stdout.contains("installed"));
     let run = world.csk("gc");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("nothing is removed"), "{}", run.stderr);
+    assert!(run.stderr.contains("nothing was removed"), "{}", run.stderr);
     assert_eq!(fs::read_dir(world.store().join("review")).unwrap().count(), 2);
 }
 
-/// A new version whose runtime cannot be written leaves the old one with all its commands.
+/// If the command files of a new version cannot be written, the old version keeps all its commands.
 #[test]
-fn a_runtime_that_cannot_be_written_leaves_the_old_commands() {
+fn command_files_that_cannot_be_written_leave_the_old_commands() {
     let world = review_world();
     if world.env.run("strace", "--version").code != Some(0) {
-        return testkit::skip("a store that refuses", "there is no `strace` to refuse with");
+        return testkit::skip("an unwritable store", "`strace` is not installed");
     }
     world.install();
-    // The new version calls its command otherwise.
+    // The new version renames its command.
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {"other": {"type": "script", "unix_path": "scripts/mr"}}}"#;
     world.manifest("review", manifest, "v2");
     world.skillfile(r#"{"name": "review", "tag": "v2"}"#);

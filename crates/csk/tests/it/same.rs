@@ -1,4 +1,4 @@
-//! One lock, two machines: whatever git, the shell and the language are set to, the same bytes are installed.
+//! One lockfile, two machines: the same bytes are installed, whatever the settings of git, the shell and the locale.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,8 @@ use testkit::TestEnv;
 
 use crate::World;
 
-/// Returns every file below a folder with what its owner may do (what others may is the umask's to say), its target or its bytes; times are left out of markers.
+/// Returns every file below a folder with the permissions of its owner (the umask determines the others) and its target
+/// or bytes, without the times in markers.
 fn listing(folder: &Path) -> Vec<String> {
     fn walk(folder: &Path, root: &Path, found: &mut Vec<String>) {
         let mut entries: Vec<_> =
@@ -57,7 +58,7 @@ echo ok
 ";
 
 #[test]
-fn two_machines_with_other_settings_have_the_same_bytes() {
+fn machines_with_different_settings_install_the_same_bytes() {
     let made = World::new();
     made.commit("pdf", ODD);
     fs::write(made.env.path("skills/pdf/references/crlf.md"), "one\r\ntwo\n").unwrap();

@@ -1,4 +1,4 @@
-//! Names that differ only in case, working copies by every name that is printed, and files that a person broke.
+//! Names that differ only in case, the names of working copies, and files with user errors.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn configure(world: &World, key: &str, entry: &Value) {
 }
 
 #[test]
-fn a_project_is_found_by_every_name_that_is_printed_for_it() {
+fn a_project_is_found_by_every_name_that_csk_prints() {
     let world = World::new();
     let app = world.app("");
     configure(
@@ -37,7 +37,7 @@ fn a_project_is_found_by_every_name_that_is_printed_for_it() {
         assert!(run.stdout.starts_with("Project conc "), "{name}: {}", run.stdout);
     }
     assert_eq!(world.csk("install conc").code, Some(0));
-    // Two working copies of one project are not told apart by its name.
+    // The name of a project does not distinguish two working copies.
     testkit::GitRepo::new(
         &world.env,
         "other",
@@ -51,16 +51,16 @@ fn a_project_is_found_by_every_name_that_is_printed_for_it() {
     );
     let run = world.csk("status demo");
     assert_eq!(run.code, Some(2), "{}", run.stdout);
-    assert!(run.stderr.contains("2 working copies"), "{}", run.stderr);
-    assert!(run.stderr.contains("name one: conc, second"), "{}", run.stderr);
-    // One that is skipped is called by the same name.
+    assert!(run.stderr.contains("has 2 checkouts"), "{}", run.stderr);
+    assert!(run.stderr.contains("use one of: conc, second"), "{}", run.stderr);
+    // A skipped project has the same name.
     fs::remove_file(world.env.path("other/Skillfile.json")).unwrap();
     let run = world.csk("install --all");
     assert!(run.stderr.contains("second: Skillfile.json not found"), "{}", run.stderr);
 }
 
 #[test]
-fn status_as_data_has_every_project() {
+fn status_json_contains_every_project() {
     let world = World::new();
     world.env.write("bad/Skillfile.json", b"{");
     fs::create_dir_all(world.env.path("none")).unwrap();
@@ -76,7 +76,7 @@ fn status_as_data_has_every_project() {
         .filter_map(|one| one["alias"].as_str())
         .collect();
     assert_eq!(names, ["bad", "none", "app"], "{data}");
-    // One project that cannot be read is data as well where all are asked for.
+    // With all projects, a malformed one is reported as JSON as well.
     let world = World::new();
     world.env.write("app/Skillfile.json", b"{");
     let run = world.csk("install --all --json");
@@ -108,17 +108,17 @@ fn names_that_differ_only_in_case_are_refused() {
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     assert!(
-        run.stderr.contains("`go-now` is brought by one and by two as `Go-Now`"),
+        run.stderr.contains("`go-now` is provided by one and two (as `Go-Now`)"),
         "{}",
         run.stderr
     );
-    // Every collision is named, and every skill that has one.
+    // Every collision is reported, with every affected skill.
     declare(&["one", "three", "two", "four", "five"]);
     let run = world.csk("install app");
     for part in [
-        "brought by one and by three",
-        "and by two as `Go-Now`",
-        "`x-run` is brought by four and by five",
+        "`go-now` is provided by one and three",
+        "and two (as `Go-Now`)",
+        "`x-run` is provided by four and five",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
@@ -129,18 +129,18 @@ fn names_that_differ_only_in_case_are_refused() {
     }
 }
 
-/// A colleague with other agents installs what `csk init` left, and hears of what would stop them.
+/// A colleague with other agents can install a project prepared by `csk init`, and is warned about problems.
 #[test]
-fn what_init_leaves_installs_for_others_too() {
+fn an_initialized_project_installs_for_colleagues() {
     let world = World::new();
     testkit::GitRepo::new(&world.env, "fresh", "");
     let run = world.csk("init fresh");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let file = world.read(world.env.path("fresh/Skillfile.json"));
     assert!(file.contains("claude_code") && file.contains("codex_cli"), "{file}");
-    assert!(world.csk("init fresh").stdout.contains("is set up already"));
+    assert!(world.csk("init fresh").stdout.contains("is already set up"));
     let run = world.csk("add pdf --tag v1 --project fresh");
-    assert!(run.stderr.contains("Skillfile.lock does not have `pdf` yet"), "{}", run.stderr);
+    assert!(run.stderr.contains("`pdf` is not in Skillfile.lock yet"), "{}", run.stderr);
     assert_eq!(world.csk("install fresh").code, Some(0));
     world.git("fresh", "add --all");
     world.git("fresh", "commit --quiet -m skills");
@@ -159,12 +159,12 @@ fn what_init_leaves_installs_for_others_too() {
         "//- /Skillfile.json\n{\"schema_version\": 1, \"skills\": []}\n//- /.gitignore\n*.lock\n",
     );
     let run = world.csk("init old");
-    assert!(run.stderr.contains("`csk lock` writes Skillfile.lock"), "{}", run.stderr);
+    assert!(run.stderr.contains("run `csk lock` to create it"), "{}", run.stderr);
     assert!(run.stderr.contains("git ignores Skillfile.lock"), "{}", run.stderr);
 }
 
 #[test]
-fn shell_init_knows_powershell_by_its_path() {
+fn shell_init_detects_powershell_by_its_path() {
     let world = World::new();
     let call = format!("SHELL=/usr/bin/pwsh {} shell-init", env!("CARGO_BIN_EXE_csk"));
     let run = world.env.run_args("sh", &["-c", &call]);
@@ -172,21 +172,24 @@ fn shell_init_knows_powershell_by_its_path() {
 }
 
 #[test]
-fn broken_files_are_reported_without_words_of_a_parser() {
+fn malformed_files_are_reported_without_parser_jargon() {
     let world = World::new();
-    for (text, told) in [
-        ("{\"version\": 1, \"skills\"", ":1:23: the file ends too early"),
-        ("{\"version\": 1, \"skills\": []}", "found a list, expected an object of skills"),
-        ("{\"version\": 1,}", "this is not valid JSON"),
+    for (text, expected) in [
+        ("{\"version\": 1, \"skills\"", ":1:23: unexpected end of file"),
+        (
+            "{\"version\": 1, \"skills\": []}",
+            "found a list, expected an object with a key for each skill",
+        ),
+        ("{\"version\": 1,}", "invalid JSON"),
         ("", "the file is empty"),
     ] {
         fs::write(world.app("skills-lock.json"), text).unwrap();
         let run = world.csk("import --project app");
         assert_eq!(run.code, Some(2), "{text}: {}", run.stderr);
-        assert!(run.stderr.contains(told), "{text}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{text}: {}", run.stderr);
         assert!(!run.stderr.contains("EOF") && !run.stderr.contains("sequence"), "{}", run.stderr);
     }
-    // A byte-order mark is not part of the text.
+    // A byte-order mark is ignored.
     fs::write(world.app("skills-lock.json"), "\u{feff}{\"version\": 1, \"skills\": {}}").unwrap();
     let run = world.csk("import --project app");
     assert!(!run.stderr.contains("JSON"), "{}", run.stderr);
@@ -194,7 +197,7 @@ fn broken_files_are_reported_without_words_of_a_parser() {
     world.install();
     fs::write(world.app(".agents/.csk-journal.json"), "{\n").unwrap();
     let run = world.csk("install app");
-    assert!(run.stderr.contains("the file ends too early; it is not a journal"), "{}", run.stderr);
+    assert!(run.stderr.contains("unexpected end of file; not a csk journal"), "{}", run.stderr);
     fs::remove_file(world.app(".agents/.csk-journal.json")).unwrap();
     fs::write(world.app(".claude/skills/.csk-managed.json"), "{").unwrap();
     let run = world.csk("install app");
@@ -203,12 +206,12 @@ fn broken_files_are_reported_without_words_of_a_parser() {
     assert_eq!(world.csk("install app").code, Some(0));
     world.env.write("app/Skillfile.json", b"{\"schema_version\": \"1\", \"skills\": []}");
     let run = world.csk("install app");
-    assert!(run.stderr.contains("write the number, without quotes"), "{}", run.stderr);
+    assert!(run.stderr.contains("write a whole number, without quotes"), "{}", run.stderr);
 }
 
-/// Rules inside a folder that is ignored as a whole count for nothing.
+/// Rules inside a completely ignored folder have no effect.
 #[test]
-fn rules_below_an_ignored_folder_stop_no_fix() {
+fn ignore_rules_below_an_ignored_folder_do_not_matter() {
     let world = World::new();
     world.env.write("app/.gitignore", b"");
     world.env.write("app/.agents/.gitignore", b"!*\n");
@@ -218,7 +221,7 @@ fn rules_below_an_ignored_folder_stop_no_fix() {
         world.git("app", "check-ignore .agents/skills/pdf/SKILL.md").trim(),
         ".agents/skills/pdf/SKILL.md"
     );
-    // A rule above the folder itself does.
+    // A rule above the folder does have an effect.
     let world = World::new();
     world.env.write("app/.gitignore", b"");
     world.env.write("app/.claude/.gitignore", b"!skills/\n");
@@ -228,27 +231,27 @@ fn rules_below_an_ignored_folder_stop_no_fix() {
 }
 
 #[test]
-fn a_manifest_is_called_by_its_name() {
+fn errors_name_the_manifest_file_in_use() {
     let world = World::new();
     let skill = with_command("pdf", "pdf-run").replace("csk-skill.json", "agent-skill.json");
     fs::remove_dir_all(world.env.path("skills/pdf")).unwrap();
     world.repo("pdf", &skill).git("tag v1");
     world.install();
     assert_eq!(world.env.run("app/.agents/bin/pdf-run", "").stdout, "pdf\n");
-    for (text, told) in [
+    for (text, expected) in [
         ("{\"schema_version\": 4}", "Unsupported agent-skill.json schema_version 4"),
-        ("{\"schema_version\": 2, \"nope\": 1}", "agent-skill.json cannot be used"),
+        ("{\"schema_version\": 2, \"nope\": 1}", "agent-skill.json` is invalid"),
     ] {
         world.commit("pdf", &format!("//- /agent-skill.json\n{text}\n"));
         world.git("skills/pdf", "tag -f v1");
         let run = world.csk("install app");
-        assert!(run.stderr.contains(told), "{text}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{text}: {}", run.stderr);
         assert!(!run.stderr.contains("csk-skill.json"), "{text}: {}", run.stderr);
     }
 }
 
 #[test]
-fn import_says_what_it_moved() {
+fn import_reports_what_it_moved() {
     let world = World::new();
     testkit::write_tree(
         &world.app(".claude/skills/mine"),
@@ -256,9 +259,10 @@ fn import_says_what_it_moved() {
     );
     let run = world.csk("import --project app --adopt");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let said = format!("{}{}", run.stdout, run.stderr);
+    let output = format!("{}{}", run.stdout, run.stderr);
     assert!(
-        said.contains(".claude/skills/mine") && said.contains(".agents/backups/mine-imported-0"),
-        "{said}"
+        output.contains(".claude/skills/mine")
+            && output.contains(".agents/backups/mine-imported-0"),
+        "{output}"
     );
 }

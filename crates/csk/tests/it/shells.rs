@@ -17,7 +17,7 @@ echo NAME
 {\"schema_version\": 1, \"commands\": {\"tool\": {\"type\": \"script\", \"unix_path\": \"scripts/tool\"}}}
 ";
 
-/// Two projects, one inside the other, one with a blank in its path, and one that csk has never seen.
+/// Two nested projects, one with a space in its path, and one that csk did not install.
 fn world() -> World {
     let world = World::bare();
     for name in ["outer", "inner", "blank"] {
@@ -41,7 +41,7 @@ fn world() -> World {
 /// Runs a script in a shell that has csk on its PATH.
 fn run(world: &World, shell: &[&str], script: &str) -> Option<String> {
     if world.env.run_args("sh", &["-c", &format!("command -v {}", shell[0])]).code != Some(0) {
-        testkit::skip("a shell hook", &format!("there is no {}", shell[0]));
+        testkit::skip("a shell hook", &format!("{} is not installed", shell[0]));
         return None;
     }
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_csk")).parent().unwrap();
@@ -55,7 +55,7 @@ fn run(world: &World, shell: &[&str], script: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).replace(&work, "[WORK]"))
 }
 
-/// What every shell must show: the same steps, the same answers.
+/// Every shell must print the same output for the same steps.
 const EXPECTED: &str = "\
 start: none nothing
 app: [WORK]/app outer
@@ -118,9 +118,9 @@ csk shell-init fish | source
 function show
     set -l root none
     set -q CSK_PROJECT_ROOT; and set root $CSK_PROJECT_ROOT
-    set -l said nothing
-    type -q tool; and set said (tool)
-    printf '%s: %s %s\n' $argv[1] $root $said
+    set -l output nothing
+    type -q tool; and set output (tool)
+    printf '%s: %s %s\n' $argv[1] $root $output
 end
 show start
 cd app; show app
@@ -142,13 +142,13 @@ echo 'status kept: 7'
     assert_eq!(shown, EXPECTED);
 }
 
-/// The prompt itself runs the hook, and a command that is installed meanwhile is there at the next one.
+/// The prompt runs the hook, and a command installed in the meantime is available at the next prompt.
 #[test]
 fn the_prompt_runs_the_hook() {
     let world = world();
     for (shell, init) in [(&["bash", "--norc", "-i"][..], "bash"), (&["zsh", "-f", "-i"], "zsh")] {
         if world.env.run_args("sh", &["-c", &format!("command -v {}", shell[0])]).code != Some(0) {
-            testkit::skip("a prompt", &format!("there is no {}", shell[0]));
+            testkit::skip("a prompt", &format!("{} is not installed", shell[0]));
             continue;
         }
         let csk = env!("CARGO_BIN_EXE_csk");
@@ -157,21 +157,21 @@ fn the_prompt_runs_the_hook() {
         world.env.write("lines", lines.as_bytes());
         let call = format!("{} < lines 2> /dev/null", shell.join(" "));
         let run = world.env.run_args("sh", &["-c", &call]);
-        let said: Vec<&str> = run.stdout.lines().filter(|line| *line == "outer").collect();
-        assert_eq!(said.len(), 1, "{init}: {}{}", run.stdout, run.stderr);
+        let lines: Vec<&str> = run.stdout.lines().filter(|line| *line == "outer").collect();
+        assert_eq!(lines.len(), 1, "{init}: {}{}", run.stdout, run.stderr);
     }
 }
 
-/// A prompt must stay instant: no process is started, whatever the folder.
+/// The prompt must stay fast: the hook starts no process in any folder.
 #[test]
 fn the_hook_starts_no_process() {
     let world = world();
     if world.env.run("strace", "--version").code != Some(0) {
-        return testkit::skip("the hook's processes", "there is no `strace` to count with");
+        return testkit::skip("the hook's processes", "`strace` is not installed");
     }
     for (shell, option) in [("bash", "--norc"), ("zsh", "-f")] {
         if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
-            testkit::skip("the hook's processes", &format!("there is no {shell}"));
+            testkit::skip("the hook's processes", &format!("{shell} is not installed"));
             continue;
         }
         let hook = world.csk(&format!("shell-init {shell}")).stdout;
@@ -217,7 +217,7 @@ cd .agents; . ./env.sh; cd /; tool
         let Some(shown) = run(&world, shell, &script) else { continue };
         assert_eq!(shown, "blank\n[WORK]/with blank's\n1\nblank\n", "{shell:?}");
     }
-    // A checkout that moved finds itself again.
+    // A moved checkout still works.
     fs::rename(world.env.path("app"), world.env.path("moved")).unwrap();
     let script = ". moved/.agents/env.sh; printf '%s\\n' \"$CSK_PROJECT_ROOT\"\n";
     let Some(shown) = run(&world, &["bash", "--norc"], script) else { return };
@@ -225,19 +225,19 @@ cd .agents; . ./env.sh; cd /; tool
 }
 
 #[test]
-fn env_files_are_written_when_they_differ_and_never_over_the_users() {
+fn env_files_are_updated_but_never_replace_files_of_the_user() {
     let world = world();
     let file = world.app(".agents/env.sh");
     let good = world.read(&file);
     fs::write(&file, good.replace("export", "exprot")).unwrap();
     let run = world.csk("status app --check");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains(".agents/env.sh is missing or wrong"), "{}", run.stderr);
+    assert!(run.stderr.contains(".agents/env.sh is missing or outdated"), "{}", run.stderr);
     world.install();
     assert_eq!(world.read(&file), good);
     fs::write(&file, "# mine\n").unwrap();
     let run = world.install();
-    assert!(run.stderr.contains(".agents/env.sh was not made by csk"), "{}", run.stderr);
+    assert!(run.stderr.contains(".agents/env.sh was not created by csk"), "{}", run.stderr);
     assert_eq!(world.read(&file), "# mine\n");
     assert!(world.app(".agents/env.ps1").exists());
 }
@@ -261,12 +261,12 @@ fn exec_runs_a_command_with_the_projects_commands() {
     assert_eq!(csk("app", &["exec", "--", "/"]).code, Some(126));
     let run = csk("/", &["exec", "--", "tool"]);
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("name one with --project"), "{}", run.stderr);
+    assert!(run.stderr.contains("use --project"), "{}", run.stderr);
     assert_eq!(csk(".", &["exec", "--project", "ap", "--", "tool"]).code, Some(2));
 }
 
 #[test]
-fn the_hook_is_added_to_the_shells_file_once() {
+fn the_hook_is_added_to_the_startup_file_once() {
     let world = World::bare();
     let file = world.home().join(".bashrc");
     fs::write(&file, "alias x=y").unwrap();
@@ -274,7 +274,7 @@ fn the_hook_is_added_to_the_shells_file_once() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let text = "alias x=y\n# CocoaSkill\neval \"$(csk shell-init bash)\"\n";
     assert_eq!(world.read(&file), text);
-    assert!(world.csk("shell-init bash --install").stdout.contains("has the hook already"));
+    assert!(world.csk("shell-init bash --install").stdout.contains("already has the hook"));
     assert_eq!(world.read(&file), text);
     assert_eq!(world.csk("shell-init fish --install").code, Some(0));
     assert!(world.home().join(".config/fish/config.fish").exists());
@@ -284,28 +284,28 @@ fn the_hook_is_added_to_the_shells_file_once() {
     let run = world.csk("shell-init tcsh");
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("bash"), "{}", run.stderr);
-    // Bootstrap offers the same.
+    // `bootstrap` offers the same.
     fs::remove_file(world.home().join(".cocoaskills/config.json")).unwrap();
     let run = world.csk("bootstrap --skills-root skills --shell-hook print");
     assert!(run.stdout.contains("csk shell-init bash"), "{}", run.stdout);
 }
 
 #[test]
-fn an_install_says_that_commands_are_not_on_path_unless_there_is_a_hook() {
+fn install_notes_that_commands_are_not_on_path_unless_there_is_a_hook() {
     let mut world = World::bare();
     world.repo("outer", &TOOL.replace("NAME", "outer")).git("tag v1");
     world.skillfile(r#"{"name": "outer", "tag": "v1"}"#);
-    assert!(world.install().stderr.contains("csk shell-init --help"));
-    assert_eq!(world.install().stderr, "", "only when there is something new");
+    assert!(world.install().stderr.contains("csk shell-init --install"));
+    assert_eq!(world.install().stderr, "", "only if something changed");
     fs::remove_dir_all(world.app(".agents")).unwrap();
     world.env = std::mem::take(&mut world.env).var("CSK_SHELL_HOOK", "1");
     assert!(!world.install().stderr.contains("shell-init"));
 }
 
-/// A pull, an archive or another checkout in the same place puts programs into the folder of commands. Only links that
-/// csk made count: nothing of it is ever run by its name.
+/// A pull, an archive or another checkout at the same path may add programs to the command folder. Only symlinks that
+/// csk created count: nothing else can be run by its name.
 #[test]
-fn what_a_checkout_puts_into_its_folder_of_commands_is_not_on_path() {
+fn files_that_a_checkout_adds_to_its_command_folder_are_not_on_path() {
     let world = world();
     let csk = env!("CARGO_BIN_EXE_csk");
     let shells = [("bash", "--norc"), ("zsh", "-f"), ("fish", "--no-config")];
@@ -313,7 +313,7 @@ fn what_a_checkout_puts_into_its_folder_of_commands_is_not_on_path() {
     let check = |what: &str| {
         for (shell, option) in shells {
             if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
-                testkit::skip("a hook", &format!("there is no {shell}"));
+                testkit::skip("a hook", &format!("{shell} is not installed"));
                 continue;
             }
             let init = match shell {
@@ -338,16 +338,16 @@ fn what_a_checkout_puts_into_its_folder_of_commands_is_not_on_path() {
     for command in ["install app", "status app", "verify app"] {
         let run = world.csk(command);
         assert_eq!(run.code, Some(1), "{command}");
-        assert!(run.stderr.contains("git tracks .agents/bin/ls"), "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("git tracks `.agents/bin/ls`"), "{command}: {}", run.stderr);
     }
     check("programs that git tracks");
     world.git("app", "rm --quiet --cached .agents/bin/ls");
-    assert!(world.install().stderr.contains(".agents/bin/ls is not csk's"));
+    assert!(world.install().stderr.contains(".agents/bin/ls was not created by csk"));
     let run = world.csk("verify app");
-    assert_eq!(run.code, Some(0), "it is the user's: {}", run.stderr);
-    assert!(run.stderr.contains(".agents/bin/ls is not csk's"), "{}", run.stderr);
+    assert_eq!(run.code, Some(0), "it belongs to the user: {}", run.stderr);
+    assert!(run.stderr.contains(".agents/bin/ls was not created by csk"), "{}", run.stderr);
     check("programs that an install has seen");
-    // A program in the place of a link, links of the checkout's own, and a folder that is a link.
+    // A program in place of a symlink, symlinks of the checkout, and a folder that is a symlink.
     world.program("app/tools/bin/tool", "#!/bin/sh\necho evil\n");
     for change in [
         "cd app/.agents/bin && rm tool && cp ../../tools/bin/tool tool",
@@ -361,9 +361,10 @@ fn what_a_checkout_puts_into_its_folder_of_commands_is_not_on_path() {
     }
 }
 
-/// The user's own programs come first, then the project's commands, then the global ones; a setting turns that round.
+/// The user's programs take precedence over the project's commands, and those over the global ones; a setting reverses
+/// the order.
 #[test]
-fn a_command_never_takes_the_place_of_a_program_unless_a_setting_says_so() {
+fn a_command_shadows_a_program_only_if_a_setting_allows_it() {
     let mut world = World::bare();
     for name in ["outer", "wide"] {
         world.repo(name, &TOOL.replace("NAME", name)).git("tag v1");
@@ -373,13 +374,13 @@ fn a_command_never_takes_the_place_of_a_program_unless_a_setting_says_so() {
     world.program("own/tool", "#!/bin/sh\necho own\n");
     let path = format!("{}:{}", world.env.path("own").display(), std::env::var("PATH").unwrap());
     world.env = std::mem::take(&mut world.env).var("PATH", &path);
-    // Naming both, and once; `csk doctor` goes on saying so.
-    let told = "the command `tool` of `outer` is shadowed by [ROOT]/work/own/tool";
-    assert!(world.install().stderr.contains(told));
-    assert!(!world.install().stderr.contains(told));
+    // The warning names both and appears once; `csk doctor` repeats it.
+    let warning = "command `tool` from `outer` is shadowed by `[ROOT]/work/own/tool";
+    assert!(world.install().stderr.contains(warning));
+    assert!(!world.install().stderr.contains(warning));
     let run = world.csk("doctor app");
     assert!(
-        run.stdout.contains("`tool` of `outer` is shadowed by"),
+        run.stdout.contains("`tool` from `outer` is shadowed by"),
         "{}{}",
         run.stdout,
         run.stderr
@@ -405,19 +406,19 @@ fn a_command_never_takes_the_place_of_a_program_unless_a_setting_says_so() {
         }
     };
     check("own\nouter\n");
-    // The project's commands come before the global ones, whichever were there first.
+    // The project's commands take precedence over the global ones, whichever were installed first.
     assert_eq!(world.csk("global init").code, Some(0));
     assert_eq!(world.csk("global add wide --tag v1").code, Some(0));
     let run = world.csk("global install");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(run.stderr.contains("the command `tool` of `wide` is shadowed by"), "{}", run.stderr);
+    assert!(run.stderr.contains("command `tool` from `wide` is shadowed by"), "{}", run.stderr);
     check("own\nouter\n");
     let run = world.env.run_args(
         "bash",
         &["-c", &format!("PATH=${{PATH#*:}}; eval \"$({csk} shell-init bash)\"; tool")],
     );
     assert_eq!(run.stdout, "wide\n", "{}", run.stderr);
-    // A project cannot choose.
+    // A project cannot change this setting.
     world.env.write(
         "app/Skillfile.json",
         br#"{"schema_version": 1, "commands_first": true, "skills": [{"name": "outer", "tag": "v1"}]}"#,
@@ -432,12 +433,12 @@ fn a_command_never_takes_the_place_of_a_program_unless_a_setting_says_so() {
 }
 
 #[test]
-fn a_shell_inside_a_shell_leaves_nothing_behind() {
+fn a_nested_shell_leaves_nothing_behind() {
     let world = world();
     let csk = env!("CARGO_BIN_EXE_csk");
     for (shell, option) in [("bash", "--norc"), ("zsh", "-f"), ("fish", "--no-config")] {
         if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
-            testkit::skip("a hook", &format!("there is no {shell}"));
+            testkit::skip("a hook", &format!("{shell} is not installed"));
             continue;
         }
         let init = match shell {
@@ -448,7 +449,7 @@ fn a_shell_inside_a_shell_leaves_nothing_behind() {
             "{init}cd app; _csk_hook; tool; cd /; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null; sh -c 'echo ${{CSK_PROJECT_ROOT-none}}'\n"
         );
         world.env.write("inner", inner.as_bytes());
-        // Started by a shell that is in the project, by `csk exec`, and after the env file was read.
+        // Started from a shell in the project, by `csk exec`, and after sourcing the env file.
         world.env.write(
             "steps",
             format!("{init}cd app; _csk_hook; cd ..; cd app; {shell} {option} ../inner\n")
@@ -460,7 +461,7 @@ fn a_shell_inside_a_shell_leaves_nothing_behind() {
             format!(". app/.agents/env.sh && {shell} {option} inner"),
         ];
         for start in starts {
-            // The inner script goes into the project from where it is.
+            // The inner script changes to the project from its current folder.
             let call = format!("ln -sfn . app/app; {start}");
             let run = world.env.run_args("sh", &["-c", &call]);
             assert_eq!(run.stdout, "outer\nnothing\nnone\n", "{start}: {}", run.stderr);
@@ -468,7 +469,7 @@ fn a_shell_inside_a_shell_leaves_nothing_behind() {
     }
 }
 
-/// The nearest project counts, also where its skills bring no commands.
+/// The innermost project counts, even if its skills provide no commands.
 #[test]
 fn a_project_without_commands_hides_the_one_around_it() {
     let world = world();
@@ -488,7 +489,7 @@ fn a_project_without_commands_hides_the_one_around_it() {
 }
 
 #[test]
-fn odd_paths_and_options_do_not_break_a_shell() {
+fn unusual_paths_and_options_do_not_break_a_shell() {
     let world = world();
     let csk = env!("CARGO_BIN_EXE_csk");
     // Under `set -e` a command that fails must not end the shell at the next prompt.
@@ -498,7 +499,7 @@ fn odd_paths_and_options_do_not_break_a_shell() {
     );
     let run = world.env.run_args("sh", &["-c", "bash --norc -i < lines 2> /dev/null"]);
     assert_eq!(run.stdout, "alive\n");
-    // PATH that is set anew gets the commands back at the next prompt.
+    // If PATH is reset, the commands are added again at the next prompt.
     let steps = format!(
         "eval \"$({csk} shell-init bash)\"\ncd app; _csk_hook; PATH=/usr/bin:/bin; _csk_hook; tool\n"
     );
@@ -510,7 +511,7 @@ fn odd_paths_and_options_do_not_break_a_shell() {
         .env
         .run_args("sh", &["-c", &format!("cd app/sub/deep && env -u PATH {csk} exec -- ls")]);
     assert!(!run.stdout.contains("evil"), "{}", run.stdout);
-    // A path with a quote works; one with a colon cannot, and is told.
+    // A path with a quote works; one with a colon cannot work, and csk says so.
     for (folder, works) in [("a\"b", true), ("a\\b", true), ("a:b", false)] {
         let text = r#"{"schema_version": 1, "skills": [{"name": "outer", "tag": "v1"}]}"#;
         world.env.write(&format!("{folder}/Skillfile.json"), text.as_bytes());
@@ -523,16 +524,16 @@ fn odd_paths_and_options_do_not_break_a_shell() {
         world.env.write("steps", steps.as_bytes());
         let expected = if works { "outer\n" } else { "nothing\n" };
         assert_eq!(world.env.run("bash", "--norc steps").stdout, expected, "{folder}");
-        // Half of a path is no entry of PATH.
+        // A part of the path is not an entry of PATH.
         let call =
             format!(". './{folder}/.agents/env.sh'; echo \"$PATH\" | tr : '\\n' | grep -v '^/'");
         assert_eq!(world.env.run_args("sh", &["-c", &call]).stdout, "", "{folder}");
     }
 }
 
-/// Blanks at the end of a path are a part of it: `vic ` is not `vic`.
+/// Trailing spaces are part of a path: `vic ` is not `vic`.
 #[test]
-fn a_folder_with_a_name_that_is_alike_is_another_one() {
+fn a_folder_with_a_similar_name_is_a_different_folder() {
     let world = world();
     let csk = env!("CARGO_BIN_EXE_csk");
     let text = r#"{"schema_version": 1, "skills": [{"name": "outer", "tag": "v1"}]}"#;
@@ -548,7 +549,7 @@ fn a_folder_with_a_name_that_is_alike_is_another_one() {
             );
             world.env.write("steps", steps.as_bytes());
             if world.env.run_args("sh", &["-c", &format!("command -v {name}")]).code != Some(0) {
-                testkit::skip("a_folder_with_a_name_that_is_alike_is_another_one", name);
+                testkit::skip("a_folder_with_a_similar_name_is_a_different_folder", name);
                 continue;
             }
             let run = world.env.run_args("sh", &["-c", &format!("{shell} steps")]);
@@ -558,12 +559,12 @@ fn a_folder_with_a_name_that_is_alike_is_another_one() {
 }
 
 #[test]
-fn exec_runs_nothing_of_a_checkout_that_csk_has_not_seen() {
+fn exec_runs_nothing_from_a_checkout_that_csk_did_not_install() {
     let world = world();
     world.env.write("stranger/Skillfile.json", br#"{"schema_version": 1, "skills": []}"#);
     let csk = env!("CARGO_BIN_EXE_csk");
     let run = world.env.run_args("sh", &["-c", &format!("cd stranger && {csk} exec -- ls")]);
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("csk has not installed into"), "{}", run.stderr);
+    assert!(run.stderr.contains("no skills are installed in"), "{}", run.stderr);
     assert!(!run.stdout.contains("evil"));
 }

@@ -27,7 +27,7 @@ fn tags_branches_and_revisions_are_resolved() {
 }
 
 #[test]
-fn a_branch_of_the_origin_wins_over_a_local_one() {
+fn a_remote_branch_takes_precedence_over_a_local_one() {
     let world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
     let url = upstream.path().to_string_lossy().into_owned();
@@ -37,7 +37,7 @@ fn a_branch_of_the_origin_wins_over_a_local_one() {
     world.install();
     assert!(!world.installed("pdf/references/local.md").exists());
     assert!(!world.installed("pdf/references/up.md").exists());
-    // install does not fetch, update does and changes no project, upgrade does both.
+    // `install` does not fetch; `update` fetches but changes no project; `upgrade` does both.
     upstream.commit("//- /references/up.md\nu\n");
     world.config(r#", "allow_local_sources": true"#);
     world.install();
@@ -65,9 +65,9 @@ fn a_missing_repository_is_cloned_from_its_url() {
     world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
     let refused = world.csk("install app");
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("Failed to clone pdf from file://"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("Failed to clone pdf from `file://"), "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("local sources need `allow_local_sources`"),
+        refused.stderr.contains("cloning from local paths requires `allow_local_sources`"),
         "{}",
         refused.stderr
     );
@@ -78,14 +78,14 @@ fn a_missing_repository_is_cloned_from_its_url() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
-    assert_eq!(left, ["pdf"], "no half clone is left");
+    assert_eq!(left, ["pdf"], "no partial clone is left");
 }
 
 #[test]
 fn an_ambiguous_revision_is_an_error() {
     let world = World::bare();
     let repo = world.repo("pdf", SKILL);
-    // Among a thousand commits some share their first four digits.
+    // Of a thousand commits, some share their first four digits.
     let mut stream = String::new();
     for number in 0..1000 {
         stream +=
@@ -104,14 +104,14 @@ fn an_ambiguous_revision_is_an_error() {
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
     assert!(
-        run.stderr.contains("is ambiguous in ") && run.stderr.contains("give more digits"),
+        run.stderr.contains("is ambiguous in ") && run.stderr.contains("use more digits"),
         "{}",
         run.stderr
     );
 }
 
 #[test]
-fn repositories_that_cannot_be_used_say_why() {
+fn unusable_repositories_are_reported_with_the_reason() {
     let world = World::bare();
     let repo = world.repo("modules", SKILL);
     repo.commit("//- /.gitmodules\n[submodule \"x\"]\n\tpath = x\n\turl = https://x.test/x\n");
@@ -140,23 +140,23 @@ fn repositories_that_cannot_be_used_say_why() {
     world.skillfile(&names.map(skill).join(","));
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
-    for said in [
+    for expected in [
         "app: modules: Submodules are not supported",
         "app: plain: Local skill path exists but is not a git repository",
-        "app: leak: the link references/leak -> /etc/passwd leads out of the skill",
-        "app: up: the link references/up -> ../../../x leads out of the skill",
-        "app: modern: the repository ",
-        "it is a partial clone, which lacks files",
-        "it keeps its references in a reftable",
+        "app: leak: symlink `references/leak` -> `/etc/passwd` points outside the skill",
+        "app: up: symlink `references/up` -> `../../../x` points outside the skill",
+        "app: modern: repository ",
+        "it is a partial clone",
+        "it stores references in reftables",
     ] {
-        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{expected}: {}", run.stderr);
     }
-    assert!(run.stderr.contains("uses SHA-256 object ids, which are not supported"));
+    assert!(run.stderr.contains("uses SHA-256 object IDs, which are not supported"));
     assert_eq!(world.listing(".agents/skills"), "");
 }
 
 #[test]
-fn a_bare_repository_and_a_worktree_are_sources_too() {
+fn bare_repositories_and_worktrees_can_be_sources() {
     let world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
     upstream.git("tag v1");
@@ -173,7 +173,7 @@ fn a_bare_repository_and_a_worktree_are_sources_too() {
 }
 
 #[test]
-fn dirty_files_of_a_source_do_not_matter() {
+fn uncommitted_changes_in_a_source_do_not_matter() {
     let world = World::new();
     world.env.write("skills/pdf/SKILL.md", b"dirty");
     world.install();
@@ -182,7 +182,7 @@ fn dirty_files_of_a_source_do_not_matter() {
 }
 
 #[test]
-fn a_repository_that_cannot_be_fetched_stops_no_other() {
+fn a_failed_fetch_does_not_stop_the_others() {
     let world = World::new();
     world.repo("lost", SKILL).git("remote add origin /nowhere/at/all");
     world.config(r#", "allow_local_sources": true"#);
@@ -191,13 +191,13 @@ fn a_repository_that_cannot_be_fetched_stops_no_other() {
     assert_eq!(run.stdout, "pdf: no remote\n");
     assert!(run.stderr.starts_with("lost: fatal: "), "{}", run.stderr);
     let run = world.csk("upgrade app");
-    assert_eq!(run.code, Some(1), "a fetch failed, and what is here was installed");
+    assert_eq!(run.code, Some(1), "a fetch failed, but the local version was installed");
     assert!(world.installed("pdf/SKILL.md").exists());
 }
 
-/// A hook sets variables that point git at the project; csk's git must not follow them.
+/// In a hook, variables point git to the project; csk must ignore them.
 #[test]
-fn variables_of_a_hook_lead_git_nowhere() {
+fn git_variables_set_by_a_hook_are_ignored() {
     let mut world = World::new();
     world.git("app", "commit --quiet --allow-empty -m x");
     world.git("app", "tag mine");
@@ -228,7 +228,7 @@ fn fs_remove(world: &World, path: &str) {
 }
 
 #[test]
-fn a_fetch_moves_tags_and_deletes_none_of_the_users() {
+fn a_fetch_moves_tags_and_deletes_no_local_ones() {
     let world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
     upstream.git("tag v1");
@@ -249,7 +249,7 @@ fn a_fetch_moves_tags_and_deletes_none_of_the_users() {
     assert!(!branches.contains("origin/old"), "{branches}");
 }
 
-/// Everything in the repository but the time of its reading.
+/// Everything in the repository except access times.
 #[test]
 fn installing_changes_nothing_in_a_source() {
     let world = World::new();
@@ -266,7 +266,7 @@ fn installing_changes_nothing_in_a_source() {
 }
 
 #[test]
-fn a_killed_clone_leaves_nothing_for_ever() {
+fn leftovers_of_killed_clones_are_removed() {
     let world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
     upstream.git("tag v1");
@@ -285,9 +285,9 @@ fn a_killed_clone_leaves_nothing_for_ever() {
     assert_eq!(left, [".csk-clone-1-other", ".csk-clone-x-pdf", "pdf"]);
 }
 
-/// What git itself is told: never to ask, and which transports it may use.
+/// The environment for git: no prompts, and only allowed transports.
 #[test]
-fn git_never_asks_and_uses_allowed_transports_alone() {
+fn git_never_prompts_and_uses_only_allowed_transports() {
     let mut world = World::bare();
     world.wrap_git("*clone*", "env > \"$HOME/seen\"; exit 1");
     world.skillfile(r#"{"name": "pdf", "git": "https://x.test/pdf.git", "tag": "v1"}"#);
@@ -302,9 +302,9 @@ fn git_never_asks_and_uses_allowed_transports_alone() {
     }
 }
 
-/// A folder that only looks like a repository, inside one of the user's.
+/// A folder that only looks like a repository, inside a repository of the user.
 #[test]
-fn a_repository_around_the_skills_is_left_alone() {
+fn a_repository_around_skills_root_is_left_alone() {
     let world = World::new();
     world.config(r#", "allow_local_sources": true"#);
     testkit::GitRepo::new(&world.env, "upstream", SKILL);
@@ -319,13 +319,13 @@ fn a_repository_around_the_skills_is_left_alone() {
     let run = world.csk("update");
     assert_eq!(run.code, Some(1));
     assert!(run.stdout.contains("pdf: no remote"), "{}", run.stdout);
-    assert!(run.stderr.contains("skills/junk is not a git repository"), "{}", run.stderr);
+    assert!(run.stderr.contains("skills/junk` is not a git repository"), "{}", run.stderr);
     assert_eq!(world.git(".", "tag"), "mine\n");
     assert!(!world.git(".", "branch --all").contains("origin"));
 }
 
 #[test]
-fn a_repository_that_git_refuses_is_told() {
+fn a_repository_of_another_user_is_refused() {
     let world = World::new();
     if world.env.run_args("sh", &["-c", "test $(id -u) = 0"]).code != Some(0) {
         return testkit::skip("a repository of another user", "only root can give files away");
@@ -338,18 +338,18 @@ fn a_repository_that_git_refuses_is_told() {
     let run = world.csk("update");
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("dubious ownership"), "{}{}", run.stdout, run.stderr);
-    let place = world.env.path("skills/pdf").display().to_string();
-    for value in ["/elsewhere", "", &place] {
+    let path = world.env.path("skills/pdf").display().to_string();
+    for value in ["/elsewhere", "", &path] {
         let words = ["config", "--global", "--add", "safe.directory", value];
         assert_eq!(world.env.run_args("git", &words).code, Some(0));
         let code = world.csk("update").code;
-        assert_eq!(code == Some(0), value == place, "{value}");
+        assert_eq!(code == Some(0), value == path, "{value}");
     }
 }
 
-/// When the origin renames its branch, the old one must not come back from this machine.
+/// If a branch is renamed on the remote, csk must not fall back to the local one.
 #[test]
-fn a_branch_that_is_gone_from_its_origin_is_an_error() {
+fn a_branch_deleted_on_its_remote_is_an_error() {
     let world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
     world.config(r#", "allow_local_sources": true"#);
@@ -363,16 +363,16 @@ fn a_branch_that_is_gone_from_its_origin_is_an_error() {
     let run = world.csk("upgrade app");
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     assert!(run.stderr.contains("branch `main` not found"), "{}", run.stderr);
-    assert!(world.installed("pdf/references/new.md").exists(), "what was installed stays");
-    // A branch that never had one at the origin is the user's own work.
+    assert!(world.installed("pdf/references/new.md").exists(), "the installed version stays");
+    // A branch that never existed on the remote is the user's own.
     world.git("skills/pdf", "branch mine origin/trunk --no-track");
     world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "branch": "mine"}}"#));
     world.install();
 }
 
-/// No filter and no hook of the machine ever sees a file of a stranger.
+/// Local filters and hooks never process an untrusted file.
 #[test]
-fn a_clone_checks_nothing_out() {
+fn a_clone_has_no_checkout() {
     let world = World::bare();
     let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
     upstream.commit("//- /.gitattributes\n* filter=x\n");
@@ -393,7 +393,7 @@ fn a_clone_checks_nothing_out() {
 }
 
 #[test]
-fn a_cache_that_was_tampered_with_is_made_again() {
+fn a_tampered_cache_is_rebuilt() {
     let world = World::new();
     world.repo("big", "//- /SKILL.md\n---\nname: big\ndescription: d\n---\n");
     std::fs::create_dir_all(world.env.path("skills/big/assets")).unwrap();
@@ -411,7 +411,7 @@ fn a_cache_that_was_tampered_with_is_made_again() {
         let tree = std::fs::read_dir(cache.join(source)).unwrap().next().unwrap().unwrap().path();
         tree.join("snapshot")
     };
-    // What is small is read from git's objects each time.
+    // Small files are read from git's objects each time.
     assert!(!cache.join("pdf").exists());
     let big = snapshot("big");
     let change = |what: &str| match what {
@@ -446,7 +446,7 @@ fn a_cache_that_was_tampered_with_is_made_again() {
             "{what}"
         );
     }
-    // It is used: the repository has lost the file meanwhile.
+    // The cache is used: the repository has lost the file in the meantime.
     let id = world.git("skills/big", "rev-parse v1:assets/data");
     let (folder, file) = id.trim().split_at(2);
     std::fs::remove_file(world.env.path("skills/big/.git/objects").join(folder).join(file))
@@ -466,13 +466,13 @@ fn a_cache_that_was_tampered_with_is_made_again() {
 }
 
 #[test]
-fn a_reference_means_the_same_however_git_keeps_it() {
+fn references_resolve_the_same_however_git_stores_them() {
     let world = World::new();
     world.install();
     let wanted = |world: &World| {
-        let told = world.csk("status app --json").stdout;
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-        told["projects"][0]["skills"][0]["wanted"].as_str().unwrap_or_default().to_owned()
+        let stdout = world.csk("status app --json").stdout;
+        let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        json["projects"][0]["skills"][0]["wanted"].as_str().unwrap_or_default().to_owned()
     };
     let is_right = |world: &World, name: &str, what: &str| {
         let expected = world.git("skills/pdf", &format!("rev-parse {name}^{{commit}}"));
@@ -491,7 +491,7 @@ fn a_reference_means_the_same_however_git_keeps_it() {
     is_right(&world, "v1", "a loose one over a packed one");
     world.git("skills/pdf", "pack-refs --all");
     is_right(&world, "v1", "a plain one among the packed");
-    // A file without the word that says what tags lead to.
+    // A packed-refs file without the header that says tags are peeled.
     let path = world.env.path("skills/pdf/.git/packed-refs");
     world.git("skills/pdf", "tag -f -a -m annotated v1");
     world.git("skills/pdf", "pack-refs --all");
@@ -503,7 +503,7 @@ fn a_reference_means_the_same_however_git_keeps_it() {
         .collect();
     std::fs::write(&path, plain).unwrap();
     is_right(&world, "v1", "packed without what it leads to");
-    // A branch of the origin, loose, packed, and by another name.
+    // A remote branch: loose, packed, and by another name.
     world.skillfile(r#"{"name": "pdf", "branch": "next"}"#);
     world.git("skills/pdf", "update-ref refs/remotes/origin/next HEAD");
     is_right(&world, "HEAD", "a branch of the origin");
@@ -512,15 +512,15 @@ fn a_reference_means_the_same_however_git_keeps_it() {
     world.git("skills/pdf", "update-ref -d refs/remotes/origin/next");
     world.git("skills/pdf", "symbolic-ref refs/remotes/origin/next refs/heads/main");
     is_right(&world, "main", "one that names another");
-    // A worktree has its references elsewhere.
+    // A worktree keeps its references elsewhere.
     world.git("skills/pdf", "worktree add -q ../tree HEAD");
     world.skillfile(r#"{"name": "pdf", "source": "tree", "tag": "v1"}"#);
     is_right(&world, "v1", "in a worktree");
 }
 
-/// A name under skills_root is given to whoever comes first: what comes from elsewhere is not taken for it.
+/// The first repository with a name under skills_root owns it; one with another origin is not used in its place.
 #[test]
-fn a_repository_from_elsewhere_is_refused() {
+fn a_repository_with_another_origin_is_refused() {
     let world = World::bare();
     world.config(r#", "allow_local_sources": true"#);
     let mut urls = Vec::new();
@@ -538,14 +538,15 @@ fn a_repository_from_elsewhere_is_refused() {
     };
     world.skillfile(&declared(&urls[0]));
     world.install();
-    // The same repository by another way is the same.
+    // Another URL of the same repository is accepted.
     world.skillfile(&declared(urls[0].trim_start_matches("file://")));
     assert_eq!(world.csk("status app").code, Some(0));
     world.skillfile(&declared(&urls[1]));
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     assert!(
-        run.stderr.contains("skills is cloned from") && run.stderr.contains("another `source`"),
+        run.stderr.contains("skills` was cloned from")
+            && run.stderr.contains("a different `source`"),
         "{}",
         run.stderr
     );
@@ -553,7 +554,7 @@ fn a_repository_from_elsewhere_is_refused() {
     for arguments in ["lock --project app", "outdated app", "diff --project app"] {
         assert_eq!(world.csk(arguments).code, Some(1), "{arguments}");
     }
-    // A lock does not make it the declared one, and however the settings are written they are read.
+    // A lockfile does not change that, and the settings are read however they are written.
     world.skillfile(&declared(&urls[0]));
     assert_eq!(world.csk("lock --project app").code, Some(0));
     let config = world.env.path("skills/skills/.git/config");
@@ -568,12 +569,12 @@ fn a_repository_from_elsewhere_is_refused() {
         std::fs::write(&config, other).unwrap();
         let run = world.csk("install app --locked");
         assert!(
-            run.code == Some(1) && run.stderr.contains("is cloned from"),
+            run.code == Some(1) && run.stderr.contains("was cloned from"),
             "{new}: {}",
             run.stderr
         );
     }
-    // What is added for pushing changes nothing, and neither does a short name of the user's.
+    // Push URLs and URL abbreviations of the user change nothing.
     std::fs::write(&config, &settings).unwrap();
     world.git("skills/skills", "remote set-url --add origin https://mirror.invalid/x");
     assert_eq!(world.csk("install app --locked").code, Some(0));
@@ -586,16 +587,16 @@ fn a_repository_from_elsewhere_is_refused() {
     world.skillfile(&declared(&urls[1]));
     let url = &urls[1];
     let run = world.csk(&format!("add two --source skills --git {url} --tag v1 --project app"));
-    assert!(run.code == Some(2) && run.stderr.contains("is cloned from"), "{}", run.stderr);
+    assert!(run.code == Some(2) && run.stderr.contains("was cloned from"), "{}", run.stderr);
     let run =
         world.csk("add x --source skills --git https://me:secret@a.test/x --tag v1 --project app");
-    assert!(run.code == Some(2) && run.stderr.contains("holds a password"), "{}", run.stderr);
+    assert!(run.code == Some(2) && run.stderr.contains("contains a password"), "{}", run.stderr);
     assert!(!run.stderr.contains("secret"), "{}", run.stderr);
 }
 
-/// `git replace` puts other bytes under a commit's id on one machine alone.
+/// `git replace` gives a commit ID other content on one machine only.
 #[test]
-fn what_git_replaces_counts_for_nothing() {
+fn git_replace_refs_are_ignored() {
     let world = World::new();
     let tagged = world.git("skills/pdf", "rev-parse v1").trim().to_owned();
     world.commit("pdf", "//- /SKILL.md\n---\nname: pdf\ndescription: d\n---\nevil\n");
@@ -603,7 +604,7 @@ fn what_git_replaces_counts_for_nothing() {
     world.git("skills/pdf", &format!("replace {tagged} {other}"));
     world.install();
     assert!(world.read(world.installed("pdf/SKILL.md")).contains("Body."));
-    // A large file in a pack is git's to read.
+    // Large packed files are read through git.
     world.env.write("skills/pdf/assets/data", "0123456789".repeat(300_000).as_bytes());
     world.commit("pdf", "");
     let blob = world.git("skills/pdf", "rev-parse HEAD:assets/data").trim().to_owned();
@@ -615,9 +616,9 @@ fn what_git_replaces_counts_for_nothing() {
     assert_eq!(std::fs::metadata(world.installed("pdf/assets/data")).unwrap().len(), 3_000_000);
 }
 
-/// What is no file is not waited for, and a clone that lacks files says so.
+/// Special files do not block csk, and incomplete clones are reported.
 #[test]
-fn odd_repositories_are_told_and_not_waited_for() {
+fn unusual_repositories_are_reported_and_do_not_block() {
     let world = World::new();
     let config = world.env.path("skills/pdf/.git/config");
     let settings = world.read(&config);
@@ -633,9 +634,9 @@ fn odd_repositories_are_told_and_not_waited_for() {
     assert_eq!(run.code, Some(1), "{}", run.stderr);
 }
 
-/// Objects stand in files of their own, in packs, or with a neighbour.
+/// Objects may be loose, packed, or in an alternate repository.
 #[test]
-fn objects_are_read_wherever_git_keeps_them() {
+fn objects_are_read_wherever_git_stores_them() {
     let world = World::new();
     world.install();
     let whole = || world.read(world.installed("pdf/SKILL.md"));
@@ -648,14 +649,14 @@ fn objects_are_read_wherever_git_keeps_them() {
     assert!(world.git("skills/pdf", "count-objects -v").contains("count: 0"));
     again();
     assert_eq!(whole(), before);
-    // As a clone that shares them has.
+    // As in a clone with shared objects.
     std::fs::rename(world.env.path("skills/pdf"), world.env.path("first")).unwrap();
     let (first, second) = (world.env.path("first"), world.env.path("skills/pdf"));
     let words = ["clone", "--quiet", "--shared", first.to_str().unwrap(), second.to_str().unwrap()];
     assert_eq!(world.env.run_args("git", &words).code, Some(0));
     again();
     assert_eq!(whole(), before);
-    // One that is damaged is an error, and what is installed stays.
+    // A damaged object is an error, and the installed version stays.
     world.commit("pdf", "//- /SKILL.md\n---\nname: pdf\ndescription: d\n---\nnew\n");
     world.git("skills/pdf", "tag v2");
     world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
@@ -667,7 +668,7 @@ fn objects_are_read_wherever_git_keeps_them() {
         std::fs::write(&object, damaged).unwrap();
         let run = world.csk("install app");
         assert_eq!(run.code, Some(1), "{}", run.stdout);
-        assert!(run.stderr.contains("is damaged"), "{}", run.stderr);
+        assert!(run.stderr.contains("is corrupt"), "{}", run.stderr);
         assert_eq!(whole(), before);
     }
 }

@@ -33,7 +33,7 @@ fn labels_are_stable() {
 }
 
 #[test]
-fn the_lines_are_the_ones_scripts_know() {
+fn the_output_is_stable_for_scripts() {
     let world = World::new();
     world.install();
     world.repo("logbook", "//- /SKILL.md\n---\nname: logbook\ndescription: d\n---\nB.\n");
@@ -54,14 +54,14 @@ fn the_lines_are_the_ones_scripts_know() {
 }
 
 #[test]
-fn entries_of_agents_that_are_gone_are_seen() {
+fn missing_agent_entries_are_detected() {
     let world = World::new();
     world.install();
     fs::remove_file(world.app(".claude/skills/pdf")).unwrap();
     assert_eq!(label(&world), "content-drift");
     let run = world.csk("status app");
     assert!(
-        run.stdout.contains("content-drift (.claude/skills/pdf is missing or wrong)"),
+        run.stdout.contains("content-drift (.claude/skills/pdf is missing or incorrect)"),
         "{}",
         run.stdout
     );
@@ -70,9 +70,9 @@ fn entries_of_agents_that_are_gone_are_seen() {
     assert!(world.app(".claude/skills/pdf/SKILL.md").exists());
 }
 
-/// An edit that keeps the length and puts the time of the file back is seen all the same.
+/// An edit that keeps the length and restores the mtime is still detected.
 #[test]
-fn a_quiet_edit_is_seen() {
+fn an_edit_that_keeps_size_and_mtime_is_detected() {
     let world = World::new();
     world.install();
     let file = world.installed("pdf/references/guide.md");
@@ -81,7 +81,7 @@ fn a_quiet_edit_is_seen() {
     fs::File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
     assert_eq!(label(&world), "content-drift");
     world.install();
-    // At once after the install, in the same tick of the clock perhaps.
+    // Right after the install, perhaps in the same clock tick.
     fs::write(&file, "Guidf.\n").unwrap();
     assert_eq!(label(&world), "content-drift");
     world.install();
@@ -89,7 +89,7 @@ fn a_quiet_edit_is_seen() {
 }
 
 #[test]
-fn what_csk_remembers_is_not_believed_against_the_files() {
+fn cached_fingerprints_are_checked_against_the_files() {
     let world = World::new();
     world.install();
     let folder = world.home().join(".cocoaskills/cache/.seen");
@@ -105,7 +105,7 @@ fn what_csk_remembers_is_not_believed_against_the_files() {
         assert_eq!(label(&world), "content-drift", "{damaged}");
         fs::remove_file(world.installed("pdf/extra")).unwrap();
     }
-    // `status` writes nothing, an install what it has found out, and only once.
+    // `status` writes nothing; an install writes what it has found out, only once.
     fs::remove_dir_all(world.home().join(".cocoaskills/cache")).unwrap();
     assert_eq!(label(&world), "up-to-date");
     assert!(!folder.exists());
@@ -118,7 +118,7 @@ fn what_csk_remembers_is_not_believed_against_the_files() {
 }
 
 #[test]
-fn a_name_that_differs_is_told_by_install_and_status() {
+fn a_different_name_is_reported_by_install_and_status() {
     let world = World::new();
     world.repo("other", "//- /SKILL.md\n---\nname: elsewhere\ndescription: d\n---\n").git("tag v1");
     world.skillfile(r#"{"name": "other", "tag": "v1"}"#);
@@ -130,7 +130,7 @@ fn a_name_that_differs_is_told_by_install_and_status() {
 }
 
 #[test]
-fn json_fits_its_schema() {
+fn json_output_matches_its_schema() {
     let world = World::new();
     for name in ["csk-status", "csk-list"] {
         let schemas = csk_core::schemas();

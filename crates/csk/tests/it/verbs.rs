@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{SKILL, World};
 
-/// A world whose skill has an origin of its own, which goes on without it.
+/// A world whose skill has an origin that gets new commits.
 fn world() -> World {
     let world = World::bare();
     world.config(r#", "allow_local_sources": true"#);
@@ -33,7 +33,7 @@ fn everything(world: &World) -> String {
 }
 
 #[test]
-fn outdated_asks_the_origin_and_writes_nothing() {
+fn outdated_queries_the_remote_and_writes_nothing() {
     let world = world();
     let run = world.csk("outdated app --check");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
@@ -47,22 +47,22 @@ fn outdated_asks_the_origin_and_writes_nothing() {
     assert!(run.stdout.contains("pdf") && run.stdout.contains("v1.1.0"), "{}", run.stdout);
     assert!(!run.stdout.contains("rc1"), "{}", run.stdout);
     assert_eq!(world.csk("outdated app --check").code, Some(1));
-    assert_eq!(everything(&world), before, "a look changes nothing");
-    // Without the network nobody knows.
+    assert_eq!(everything(&world), before, "the command writes nothing");
+    // Offline, csk cannot know.
     let run = world.csk("outdated app --offline --check");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    // A tag that moved, and a branch that went on.
+    // A moved tag.
     world.git("origin", "tag -f v1");
-    let told: Value = serde_json::from_str(&world.csk("outdated app --json").stdout).unwrap();
-    let skill = &told["projects"][0]["skills"][0];
+    let json: Value = serde_json::from_str(&world.csk("outdated app --json").stdout).unwrap();
+    let skill = &json["projects"][0]["skills"][0];
     assert_eq!(skill["wanted"], world.git("origin", "rev-parse v1").trim());
     assert_ne!(skill["installed"], skill["wanted"]);
-    assert_eq!((&told["outdated"], &skill["newest"]), (&true.into(), &"v1.1.0".into()));
-    // An origin that is gone is told, and the rest is shown.
+    assert_eq!((&json["outdated"], &skill["newest"]), (&true.into(), &"v1.1.0".into()));
+    // A missing origin is reported, and the rest is shown.
     fs::rename(world.env.path("origin"), world.env.path("away")).unwrap();
     let run = world.csk("outdated app");
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("the origin of pdf cannot be asked"), "{}", run.stderr);
+    assert!(run.stderr.contains("cannot query the remote of `pdf`"), "{}", run.stderr);
 }
 
 const NEWER: &str = "\
@@ -92,7 +92,7 @@ fn diff_shows_what_an_upgrade_would_change() {
     world.install();
     let run = world.csk("diff --project app --check");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("nothing newer is on this machine"), "{}", run.stderr);
+    assert!(run.stderr.contains("nothing newer in the local clones"), "{}", run.stderr);
     world.commit("pdf", NEWER);
     let before = everything(&world);
     let run = world.csk("diff pdf --project app");
@@ -110,17 +110,17 @@ fn diff_shows_what_an_upgrade_would_change() {
     }
     assert!(!run.stdout.contains("+Tables."), "{}", run.stdout);
     assert!(world.csk("diff pdf --project app --all-files").stdout.contains("+Tables."));
-    assert_eq!(everything(&world), before, "a look changes nothing");
+    assert_eq!(everything(&world), before, "the command writes nothing");
     assert_eq!(world.csk("diff --project app --check").code, Some(1));
-    let told: Value = serde_json::from_str(&world.csk("diff --project app --json").stdout).unwrap();
-    assert_eq!(told["skills"][0]["commandsGained"][0], "tables");
-    // Another reference, and one that is not there.
-    assert!(world.csk("diff pdf --project app --to v1").stderr.contains("nothing differs"));
+    let json: Value = serde_json::from_str(&world.csk("diff --project app --json").stdout).unwrap();
+    assert_eq!(json["skills"][0]["commandsGained"][0], "tables");
+    // Another reference, and one that does not exist.
+    assert!(world.csk("diff pdf --project app --to v1").stderr.contains("no differences"));
     let run = world.csk("diff pdf --project app --to v9");
     assert!(run.code == Some(1) && run.stderr.contains("`v9` not found"), "{}", run.stderr);
     let run = world.csk("diff pfd --project app");
     assert!(run.code == Some(2) && run.stderr.contains("did you mean `pdf`?"), "{}", run.stderr);
-    // After the upgrade it is the other way round.
+    // After the upgrade, the diff is reversed.
     assert_eq!(world.csk("upgrade app").code, Some(0));
     let run = world.csk("diff pdf --project app --to v1");
     assert!(
@@ -132,18 +132,18 @@ fn diff_shows_what_an_upgrade_would_change() {
 }
 
 #[test]
-fn edits_are_shown_kept_and_named() {
+fn edits_are_shown_backed_up_and_reported() {
     let world = World::new();
     world.install();
     let run = world.csk("diff --local --project app --check");
-    assert!(run.code == Some(0) && run.stderr.contains("nothing was edited"), "{}", run.stderr);
+    assert!(run.code == Some(0) && run.stderr.contains("no local edits"), "{}", run.stderr);
     fs::write(world.installed("pdf/SKILL.md"), "mine\n").unwrap();
     fs::write(world.installed("pdf/notes.md"), "my note\n").unwrap();
     fs::remove_file(world.installed("pdf/references/guide.md")).unwrap();
     let run = world.csk("diff --local --project app --check");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     for part in [
-        "edited here",
+        "local edits",
         "changed SKILL.md",
         "added notes.md",
         "removed references/guide.md",
@@ -153,7 +153,7 @@ fn edits_are_shown_kept_and_named() {
     ] {
         assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
     }
-    // An update keeps them, and says where.
+    // An update backs them up and reports where.
     let run = world.csk("install app --verbose");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let kept = fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap();
@@ -178,9 +178,9 @@ fn why_says_who_declares_brings_and_needs() {
     world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
     world.install();
     for (name, parts) in [
-        ("review", &["app: a skill", "tag v1", "Skillfile.json", "claude_code, codex_cli"][..]),
-        ("reviews", &["a command of the skill review", ".agents/bin/reviews"]),
-        ("sh", &["a program that the skill review needs"]),
+        ("review", &["app: skill", "tag v1", "Skillfile.json", "claude_code, codex_cli"][..]),
+        ("reviews", &["command provided by skill review", ".agents/bin/reviews"]),
+        ("sh", &["program required by skill review"]),
     ] {
         let run = world.csk(&format!("why {name}"));
         assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
@@ -194,12 +194,12 @@ fn why_says_who_declares_brings_and_needs() {
         "{}",
         run.stderr
     );
-    let told: Value = serde_json::from_str(&world.csk("why review --json").stdout).unwrap();
-    assert_eq!(told["reasons"][0]["installed"], world.git("skills/review", "rev-parse v1").trim());
+    let json: Value = serde_json::from_str(&world.csk("why review --json").stdout).unwrap();
+    assert_eq!(json["reasons"][0]["installed"], world.git("skills/review", "rev-parse v1").trim());
 }
 
 #[test]
-fn what_they_write_as_json_fits_its_schema() {
+fn json_output_matches_its_schema() {
     let world = World::new();
     world.install();
     world.commit("pdf", NEWER);
@@ -241,18 +241,18 @@ const COMMAND: &str = "\
 echo one
 ";
 
-/// What runs is compared as well as what is read.
+/// Command files are compared as well as text.
 #[test]
-fn diff_shows_what_a_command_would_do_and_what_a_program_is_needed_for() {
+fn diff_shows_changes_of_commands_and_required_programs() {
     let world = World::bare();
     world.repo("rev", &format!("{}{COMMAND}", SKILL.replace("name: pdf", "name: rev")));
     world.skillfile(r#"{"name": "rev", "branch": "main"}"#);
-    // Nothing is installed yet: all of it is new.
+    // Nothing is installed yet: everything is new.
     let run = world.csk("diff --project app");
-    for told in
-        ["+ command tool", "+ needs the program git", "+ network: a.test", "added runtime/bin/tool"]
+    for expected in
+        ["+ command tool", "+ requires program git", "+ network: a.test", "added runtime/bin/tool"]
     {
-        assert!(run.stdout.contains(told), "{told}: {}", run.stdout);
+        assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
     }
     world.install();
     world.commit("rev", "//- /scripts/tool\n#!/bin/sh\necho other\n");
@@ -268,15 +268,15 @@ fn diff_shows_what_a_command_would_do_and_what_a_program_is_needed_for() {
     world.commit("rev", &manifest);
     let run = world.csk("diff rev --project app");
     assert!(
-        run.stdout.contains("+ needs the program sh")
-            && run.stdout.contains("- needs the program git"),
+        run.stdout.contains("+ requires program sh")
+            && run.stdout.contains("- requires program git"),
         "{}",
         run.stdout
     );
 }
 
 #[test]
-fn edits_of_commands_of_copies_and_of_removed_skills_are_seen() {
+fn edits_of_command_files_copies_and_removed_skills_are_detected() {
     let world = World::bare();
     world.repo("rev", &format!("{}{COMMAND}", SKILL.replace("name: pdf", "name: rev")));
     world.skillfile(r#"{"name": "rev", "branch": "main"}"#);
@@ -288,17 +288,22 @@ fn edits_of_commands_of_copies_and_of_removed_skills_are_seen() {
     assert!(run.code == Some(1) && run.stdout.contains("runtime/bin/tool"), "{}", run.stdout);
     let run = world.csk("install app");
     let kept = world.home().join(".cocoaskills/backups/rev@runtime-0/bin/tool");
-    assert!(run.stderr.contains("were kept in"), "{}{}", run.stdout, run.stderr);
+    assert!(
+        run.stderr.contains("its command files were edited; a backup is in"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
     assert!(world.read(&kept).contains("echo mine"));
     assert!(world.read(&tool).contains("echo one"));
-    // A copy in the folder of an agent.
+    // A copy in an agent's folder.
     let world = World { env: world.env.var("CSK_ADAPTER_MODE", "copy") };
     world.install();
     fs::write(world.app(".claude/skills/rev/SKILL.md"), "mine\n").unwrap();
     let run = world.csk("diff --local --project app --check");
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     assert!(run.stdout.contains("changed .claude/skills/rev/SKILL.md"), "{}", run.stdout);
-    // One that is not declared any more, before the next install takes it away.
+    // A skill that is no longer declared, before the next install removes it.
     fs::write(world.installed("rev/SKILL.md"), "mine\n").unwrap();
     assert_eq!(world.csk("remove rev --project app").code, Some(0));
     let run = world.csk("diff --local --project app --check");
@@ -306,7 +311,7 @@ fn edits_of_commands_of_copies_and_of_removed_skills_are_seen() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_not_taken_away() {
+fn files_that_cannot_be_backed_up_are_not_removed() {
     let world = World::new();
     world.install();
     let pipe = world.installed("pdf/pipe");
@@ -317,9 +322,9 @@ fn what_cannot_be_copied_is_not_taken_away() {
     assert!(fs::symlink_metadata(&pipe).is_err() && world.installed("pdf/SKILL.md").is_file());
 }
 
-/// A stranger can write lines that no two versions share.
+/// An attacker can write versions that share no line.
 #[test]
-fn texts_that_have_nothing_in_common_are_compared_in_time() {
+fn unrelated_texts_are_compared_in_bounded_time() {
     let world = World::bare();
     let text = |salt: u64| {
         let mut state = salt;
@@ -341,7 +346,7 @@ fn texts_that_have_nothing_in_common_are_compared_in_time() {
     let start = std::time::Instant::now();
     assert!(world.csk("diff --project app").stdout.contains("changed SKILL.md"));
     assert!(start.elapsed() < std::time::Duration::from_secs(30), "it ends");
-    // What is no text is not shown line by line.
+    // Binary files are not shown line by line.
     fs::write(world.installed("odd/SKILL.md"), vec![0; 10_000]).unwrap();
     let run = world.csk("diff --local --project app");
     assert!(
@@ -351,9 +356,9 @@ fn texts_that_have_nothing_in_common_are_compared_in_time() {
     );
 }
 
-/// The user's own scope is looked at, locked and verified by the same words as a project.
+/// The same commands show, lock and verify the global scope.
 #[test]
-fn the_global_scope_has_the_same_verbs() {
+fn the_global_scope_supports_the_same_commands() {
     let world = World::new();
     assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
     assert_eq!(world.csk("global install").code, Some(0));
@@ -377,17 +382,17 @@ fn the_global_scope_has_the_same_verbs() {
 }
 
 #[test]
-fn a_reference_that_is_gone_upstream_is_told() {
+fn a_reference_deleted_on_the_remote_is_reported() {
     let world = world();
     world.git("origin", "tag -d v1");
     let run = world.csk("outdated app");
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("its origin has no tag `v1`"), "{}", run.stderr);
+    assert!(run.stderr.contains("the remote has no tag `v1`"), "{}", run.stderr);
 }
 
-/// One project that cannot be read is told, in data as well, and stops no other.
+/// An unreadable project is reported, also as JSON, and does not stop the others.
 #[test]
-fn what_cannot_be_read_is_never_passed_over() {
+fn unreadable_projects_are_always_reported() {
     let world = World::new();
     world.install();
     fs::create_dir_all(world.home().join(".cocoaskills/global")).unwrap();
@@ -399,7 +404,7 @@ fn what_cannot_be_read_is_never_passed_over() {
         run.stdout
     );
     let run = world.csk("why pdf");
-    assert!(run.code == Some(1) && run.stdout.contains("a skill"), "{}", run.stdout);
+    assert!(run.code == Some(1) && run.stdout.contains("app: skill"), "{}", run.stdout);
     assert!(run.stderr.contains("global/Skillfile.json"), "{}", run.stderr);
     fs::remove_file(world.home().join(".cocoaskills/global/Skillfile.json")).unwrap();
     let other = world.env.path("other");

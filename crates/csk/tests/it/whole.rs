@@ -1,4 +1,4 @@
-//! A skill's text, its entries of agents and its commands change together or not at all, whatever fails.
+//! A skill's text, agent entries and commands change together or not at all, whatever fails.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use testkit::Fault;
 
 use crate::{SKILL, World};
 
-/// A skill with a command that says which version it is.
+/// A skill with a command that prints its version.
 fn with_command(name: &str) -> String {
     let skill = SKILL.replace("name: pdf", &format!("name: {name}"));
     let manifest = format!(
@@ -15,7 +15,7 @@ fn with_command(name: &str) -> String {
     format!("{skill}//- /scripts/run\n#!/bin/sh\necho v1\n//- /csk-skill.json\n{manifest}\n")
 }
 
-/// A project with v1 of these skills, which declares v2.
+/// A project that has v1 of these skills installed and declares v2.
 fn upgraded(names: &[&str]) -> World {
     let world = World::bare();
     let declared = |tag: &str| {
@@ -34,7 +34,8 @@ fn upgraded(names: &[&str]) -> World {
     world
 }
 
-/// Returns the version of everything that a skill is: its marker, its text, by each agent, its command in the project and on PATH.
+/// Returns the version of each part of a skill: its marker, its text, each agent's entry, its command in the project
+/// and on PATH.
 fn versions(world: &World, name: &str) -> Vec<String> {
     let marker = fs::read_to_string(world.installed(&format!("{name}/.csk-install.json")));
     let marker = marker.unwrap_or_default();
@@ -65,7 +66,7 @@ fn is_one(world: &World, name: &str, version: &str, at: &str) {
 }
 
 #[test]
-fn an_update_that_cannot_reach_an_agent_changes_nothing() {
+fn an_update_blocked_for_one_agent_changes_nothing() {
     let world = upgraded(&["one", "two"]);
     fs::remove_dir_all(world.app(".claude")).unwrap();
     fs::write(world.app(".claude"), "a file").unwrap();
@@ -76,19 +77,20 @@ fn an_update_that_cannot_reach_an_agent_changes_nothing() {
         assert!(found.iter().filter(|one| *one == "v1").count() == 5, "{name}: {found:?}");
         assert!(!found.contains(&"v2".to_owned()), "{name}: {found:?}");
     }
-    // Once nothing stands in its way, it arrives.
+    // Without the obstacle, the update succeeds.
     fs::remove_file(world.app(".claude")).unwrap();
     world.install();
     is_one(&world, "one", "v2", "after");
 }
 
-/// Every call that changes something fails once, whatever it is about: the skill is the old one or the new one, commands and agents included.
+/// Every call that changes something fails once: the skill is the old or the new version, including commands and agent
+/// entries.
 #[test]
-fn a_failure_at_any_change_leaves_every_skill_whole() {
+fn a_failure_at_any_change_leaves_every_skill_consistent() {
     let world = upgraded(&["one"]);
     if !world.env.has_faults() {
         return testkit::skip(
-            "a_failure_at_any_change_leaves_every_skill_whole",
+            "a_failure_at_any_change_leaves_every_skill_consistent",
             "there is no `strace` to make calls fail with",
         );
     }
@@ -102,7 +104,7 @@ fn a_failure_at_any_change_leaves_every_skill_whole() {
             let at = format!("{mode}: {at}: {}", run.stderr);
             let found = versions(&world, "one");
             is_one(&world, "one", if found[0] == "v2" { "v2" } else { "v1" }, &at);
-            // What failed once does not stay: the next install completes it.
+            // The next install completes the failed one.
             world.install();
             is_one(&world, "one", "v2", &at);
         });
@@ -110,13 +112,13 @@ fn a_failure_at_any_change_leaves_every_skill_whole() {
     }
 }
 
-/// An edit that comes while the edited skill is replaced is kept as well.
+/// An edit made while an edited skill is being replaced is backed up as well.
 #[test]
-fn an_edit_during_an_install_over_edits_is_kept() {
+fn an_edit_during_an_install_over_edits_is_backed_up() {
     let world = upgraded(&["one"]);
     if !world.env.has_faults() {
         return testkit::skip(
-            "an_edit_during_an_install_over_edits_is_kept",
+            "an_edit_during_an_install_over_edits_is_backed_up",
             "there is no `strace`",
         );
     }
@@ -142,7 +144,7 @@ fn an_edit_during_an_install_over_edits_is_kept() {
         assert!(running.try_wait().unwrap().is_none(), "the install ended without a backup");
         std::thread::yield_now();
     }
-    // The copy is whole once the exchange waits; an edit after that is late.
+    // The backup is complete when the exchange is about to happen; the edit comes after that.
     std::thread::sleep(std::time::Duration::from_millis(500));
     fs::write(world.installed("one/SKILL.md"), "second edit").unwrap();
     assert!(running.wait().unwrap().success());
@@ -151,9 +153,9 @@ fn an_edit_during_an_install_over_edits_is_kept() {
     assert!(kept.contains("first edit") && kept.contains("second edit"), "{kept}");
 }
 
-/// Files of commands that a link on disk leads to are in use, whatever the marker says.
+/// Command files that a symlink on disk points to are in use, whatever the marker says.
 #[test]
-fn garbage_is_what_nothing_on_disk_reaches() {
+fn gc_keeps_command_files_that_symlinks_point_to() {
     let world = upgraded(&["one"]);
     let store = world.home().join(".cocoaskills/runtime/one");
     let old = fs::read_dir(&store).unwrap().next().unwrap().unwrap().path();
@@ -170,9 +172,9 @@ fn garbage_is_what_nothing_on_disk_reaches() {
     assert!(!old.exists());
 }
 
-/// A command that moves from one skill to another is that of the old one or of the new one, never of neither or both.
+/// A command that moves from one skill to another belongs to exactly one of them at any time.
 #[test]
-fn a_command_that_moves_belongs_to_one_skill_whatever_fails() {
+fn a_command_that_moves_always_belongs_to_one_skill() {
     let skill = |name: &str, version: &str, commands: &[&str]| {
         let text = SKILL.replace("name: pdf", &format!("name: {name}"));
         let all = commands.iter().map(|command| {
@@ -226,9 +228,10 @@ fn a_command_that_moves_belongs_to_one_skill_whatever_fails() {
     }
 }
 
-/// Skills that exchange commands, or hand them on in a row, change together: a failure anywhere leaves every command with the skill that it had.
+/// Skills that exchange commands, or pass them on in a chain, change together: after a failure, every command still
+/// belongs to its old skill.
 #[test]
-fn commands_that_are_exchanged_or_handed_on_stay_with_their_skills() {
+fn skills_that_exchange_commands_change_together() {
     let skill = |name: &str, version: &str, command: &str| {
         let text = SKILL.replace("name: pdf", &format!("name: {name}"));
         let manifest = format!(
@@ -246,7 +249,7 @@ fn commands_that_are_exchanged_or_handed_on_stay_with_their_skills() {
         let world = World::bare();
         if !world.env.has_faults() {
             return testkit::skip(
-                "commands_that_are_exchanged_or_handed_on_stay_with_their_skills",
+                "skills_that_exchange_commands_change_together",
                 "there is no `strace` to make calls fail with",
             );
         }
@@ -289,14 +292,14 @@ fn commands_that_are_exchanged_or_handed_on_stay_with_their_skills() {
     }
 }
 
-/// What stops one skill stops the whole row of those that would take over its commands, and the reason is the real one.
+/// An error of one skill also fails the chain of skills that would take over its commands, with the actual reason.
 #[test]
-fn a_store_that_cannot_be_written_is_named() {
+fn a_command_store_that_cannot_be_written_is_reported() {
     let world = upgraded(&["one"]);
     let store = world.home().join(".cocoaskills/runtime/one");
     fs::remove_dir_all(&store).unwrap();
     fs::write(&store, "a file").unwrap();
-    // The other skill wants the command that the first one is going to give up.
+    // The other skill declares the command that the first one gives up.
     let text = with_command("two").replace("\"two-run\"", "\"one-run\"");
     world.repo("two", &text).git("tag v1");
     world.commit("one", "//- /csk-skill.json\n{\"schema_version\": 2, \"runtime_roots\": [\"scripts\"], \"commands\": {\"other\": {\"type\": \"script\", \"unix_path\": \"scripts/run\"}}}\n");

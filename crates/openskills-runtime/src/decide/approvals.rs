@@ -1,4 +1,4 @@
-//! What may run, what the user approved, and what the organisation forbids.
+//! Plans runs, stores the user's approvals and applies the organization's policy.
 
 use jiff::{SignedDuration, Timestamp};
 use skill::capabilities::{CapabilityChange, Declared};
@@ -7,41 +7,42 @@ use skill::{
     Manifest, ParsedManifest, RelPath, TreeEntry,
 };
 use skill_fs::{AbsPath, Digests, FsError, Root, WalkLimits, digests, walk};
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, PolicySubject, SkillSource};
 
 use crate::decide::permit::{
-    Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
+    Authorization, AuthorizeContext, Plan, Refusal, Request, RequestedAccess, Subject, authorize,
+    request,
 };
 use crate::disclose::activate::side_effects;
 use crate::disclose::load::{Loaded, load, open};
 use crate::disclose::schema_arguments::ArgumentSchema;
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 use crate::discover::provenance::claimed_origin;
 use crate::record::log::redact;
-use crate::run::{Invocation, OutsidePlaces};
+use crate::run::{Invocation, OutsidePaths};
 use crate::runtime::OpenSkillRuntime;
 use crate::served::{ChangedSkills, server_of};
-use crate::state::decided::{lock_state, nowhere};
+use crate::state::decisions::{lock_state, no_state_folder};
 use crate::{ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, rfc3339};
 
-/// The largest manifest that is read.
+/// Larger manifests are rejected.
 const MAX_MANIFEST: u64 = 1 << 20;
 
 impl OpenSkillRuntime {
-    /// Plans to run a script of a skill, or any of them. Reads everything that the skill is, for its digest.
+    /// Plans to run a script of a skill, or any of its scripts. Reads the whole skill to compute its digest.
     pub fn plan_run(
         &self,
         name: &str,
         script: Option<&str>,
-        asked: Asked,
+        requested: RequestedAccess,
     ) -> Result<Plan, RuntimeError> {
         let skill = self.skill(name)?;
         let loaded = load(skill, self.config.strictness())?;
         let subject = subject(skill, &loaded)?;
         let declared = declared(skill, &loaded)?;
-        let outside = OutsidePlaces::find(&declared, &asked.read, self.places()?)?;
-        let inspected = self.inspect(skill, &subject)?;
-        // What was read is the skill that the digest is of only if nothing changed meanwhile.
+        let outside = OutsidePaths::find(&declared, &requested.read, self.places()?)?;
+        let inspection = self.inspect(skill, &subject)?;
+        // The digest describes what was read only if nothing changed in the meantime.
         open(skill)?;
         let version = loaded.document.frontmatter.metadata_text("version");
         let side_effects = side_effects(&loaded.document.frontmatter);
@@ -55,16 +56,16 @@ impl OpenSkillRuntime {
             script,
             version,
             declared,
-            asked,
+            requested,
             invocation: Invocation::default(),
             outside,
-            inspected,
+            inspection,
             side_effects,
             arguments,
         })
     }
 
-    /// Decides whether a plan may be carried out. The decision is in the log before it is returned.
+    /// Decides whether a plan may be carried out. The decision is logged before it is returned.
     pub fn authorize(
         &mut self,
         plan: Plan,
@@ -74,13 +75,13 @@ impl OpenSkillRuntime {
             self.record_not_started(&plan, &error)?;
             return Err(error);
         }
-        let state = self.places()?.state.clone().ok_or_else(nowhere)?;
+        let state = self.places()?.state.clone().ok_or_else(no_state_folder)?;
         let approvals = Approvals::load(&state)?;
         let context =
             AuthorizeContext { now: Timestamp::now(), session: self.session.id.clone(), once };
         let (skill_id, script) = (plan.subject.skill_id.clone(), plan.script.clone());
         let authorization = authorize(plan, &self.found.policy, &approvals, &context);
-        let (decision, because) = authorization.decision();
+        let (decision, reason) = authorization.decision();
         self.record(&Event::PolicyDecided(PolicyDecision {
             skill_id: Some(skill_id),
             session_id: context.session,
@@ -88,20 +89,20 @@ impl OpenSkillRuntime {
             action: "run".to_owned(),
             input: script,
             decision,
-            because,
+            reason,
         }))?;
         Ok(authorization)
     }
 
-    /// Returns the question that approving `plan` answers, also where none needs to be asked.
+    /// Returns the approval request for `plan`, even if the plan needs no approval.
     pub fn request(&self, plan: &Plan) -> Result<Result<Request, Refusal>, RuntimeError> {
         self.check_synced(&plan.subject.skill_id, &plan.subject.origin)?;
-        let state = self.places()?.state.clone().ok_or_else(nowhere)?;
+        let state = self.places()?.state.clone().ok_or_else(no_state_folder)?;
         let approvals = Approvals::load(&state)?;
         Ok(request(plan, &self.found.policy, &approvals))
     }
 
-    /// Remembers that the user agreed to a request. It is in the log before it holds.
+    /// Stores the user's approval of a request. It is logged before it takes effect.
     pub fn approve(
         &mut self,
         request: &Request,
@@ -109,17 +110,17 @@ impl OpenSkillRuntime {
     ) -> Result<Approval, RuntimeError> {
         let state = self.places()?.state.clone();
         let _lock = lock_state(state.as_ref())?;
-        let state = state.ok_or_else(nowhere)?;
+        let state = state.ok_or_else(no_state_folder)?;
         let mut approvals = Approvals::load(&state)?;
         let Request { subject, grant, capabilities, .. } = request;
         self.check_synced(&subject.skill_id, &subject.origin)?;
         if subject.asks_each_session && self.config.session_id.is_none() {
             return Err(RuntimeError::Setup {
                 message: format!(
-                    "`{}` calls itself local: it is approved for one session alone",
+                    "`{}` declares `trust: local`, so an approval covers one session only",
                     subject.skill_id
                 ),
-                hint: Some("name the session: --session ID".to_owned()),
+                hint: Some("add `--session ID`".to_owned()),
             });
         }
         let now = Timestamp::now();
@@ -128,7 +129,7 @@ impl OpenSkillRuntime {
             longest.map(|days| now + SignedDuration::from_hours(24 * i64::from(days.min(365_000))));
         let expires_at = [expires_at, longest].into_iter().flatten().min();
         if expires_at.is_some_and(|end| end <= now) {
-            let message = "the organisation lets no approval last".to_owned();
+            let message = "the organization does not allow stored approvals".to_owned();
             return Err(RuntimeError::PermissionDenied { message, hint: None });
         }
         let approval = Approval {
@@ -152,7 +153,8 @@ impl OpenSkillRuntime {
         Ok(approval)
     }
 
-    /// Returns what is left of the suspended skills once this one is approved, if it is one of them. Its change revoked every earlier approval of it.
+    /// Removes the skill from the suspended skills and returns the rest, or `None` if it is not suspended. Its earlier
+    /// approvals are revoked, because the skill has changed since.
     fn unsuspended(
         &mut self,
         state: &AbsPath,
@@ -172,20 +174,21 @@ impl OpenSkillRuntime {
         Ok(Some(changed))
     }
 
-    /// Returns everything that the user approved.
+    /// Returns all stored approvals.
     pub fn approvals(&self) -> Result<Approvals, RuntimeError> {
-        let state = self.places()?.state.as_ref().ok_or_else(nowhere)?;
+        let state = self.places()?.state.as_ref().ok_or_else(no_state_folder)?;
         Ok(Approvals::load(state)?)
     }
 
-    /// Takes approvals back; returns them. It is in the log after it holds, so that a full disk keeps nobody from it.
+    /// Revokes the matching approvals and returns them. It is logged after it takes effect, so that a full disk cannot
+    /// prevent a revocation.
     pub fn revoke(
         &mut self,
         is_meant: impl Fn(&Approval) -> bool,
     ) -> Result<Vec<Approval>, RuntimeError> {
         let state = self.places()?.state.clone();
         let _lock = lock_state(state.as_ref())?;
-        let state = state.ok_or_else(nowhere)?;
+        let state = state.ok_or_else(no_state_folder)?;
         let mut approvals = Approvals::load(&state)?;
         let gone = approvals.remove(is_meant);
         if !gone.is_empty() {
@@ -197,7 +200,8 @@ impl OpenSkillRuntime {
         Ok(gone)
     }
 
-    /// Refuses what the organisation does not let be activated: only the loaded skill tells its content and its own word.
+    /// Refuses a skill that the organization does not allow. This runs on the loaded skill, because only then its
+    /// content and its declared trust are known.
     pub(crate) fn check_policy(
         &self,
         skill: &Skill,
@@ -209,17 +213,17 @@ impl OpenSkillRuntime {
         }
         let (source, _) = trust_level(skill, frontmatter);
         let (names, origin, claimed) = (names(skill), origin(skill), claimed(skill));
-        let used = Used { names: &names, origin: &origin, claimed: &claimed, source };
+        let used = PolicySubject { names: &names, origin: &origin, claimed: &claimed, source };
         let reason = policy.refuses_use(&used).or_else(|| self.refuses_content(skill));
         reason.map_or(Ok(()), |reason| Err(denied(skill, &reason)))
     }
 
-    /// Refuses to show anything of a content that the organisation denies.
+    /// Refuses to read files of a skill whose content the organization denies.
     pub(crate) fn check_content(&self, skill: &Skill) -> Result<(), RuntimeError> {
         self.refuses_content(skill).map_or(Ok(()), |reason| Err(denied(skill, &reason)))
     }
 
-    /// Looks at every digest of a skill, where the organisation denies any.
+    /// Returns why the organization denies one of the skill's digests, if it does.
     fn refuses_content(&self, skill: &Skill) -> Option<String> {
         if self.found.policy.denied_digests.is_empty() {
             return None;
@@ -228,7 +232,7 @@ impl OpenSkillRuntime {
             Ok(digests) => vec![digests.content, digests.bundle],
             Err(error) => {
                 return Some(format!(
-                    "its content cannot be compared with what is denied: {error}"
+                    "cannot compare its content with the denied digests: {error}"
                 ));
             }
         };
@@ -237,7 +241,7 @@ impl OpenSkillRuntime {
         self.found.policy.refuses_digests(&all)
     }
 
-    /// Returns what the organisation forbids.
+    /// Returns the organization's policy.
     pub fn org_policy(&self) -> &OrgPolicy {
         &self.found.policy
     }
@@ -245,8 +249,8 @@ impl OpenSkillRuntime {
 
 fn denied(skill: &Skill, reason: &str) -> RuntimeError {
     RuntimeError::PermissionDenied {
-        message: format!("`{}` may not be used: {reason}", skill.id),
-        hint: Some("ask whoever administers this machine".to_owned()),
+        message: format!("`{}` is not allowed: {reason}", skill.id),
+        hint: Some("ask the administrator of this machine".to_owned()),
     }
 }
 
@@ -261,14 +265,14 @@ fn change(approval: &Approval) -> ApprovalChange {
     }
 }
 
-/// Returns who a skill is, to those who decide about it.
+/// Returns the identity of a skill that decisions are based on.
 pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, RuntimeError> {
     let frontmatter = &loaded.document.frontmatter;
     let digests = digests_of(skill, loaded.root.as_ref())?;
     let from = skill.provenance.as_deref().filter(|from| from.has_receipt);
     let is_drifted = from.is_some_and(|from| from.is_drifted || !from.is_of(&digests));
-    // An untouched install stands for the whole snapshot that it was made from, commands included. One of which not even the modes
-    // are known stands for itself alone.
+    // An unmodified install is identified by the whole snapshot it was made from, including commands. If not even the
+    // file modes are recorded, it is identified by its own folder.
     let installed = from.filter(|from| !is_drifted && from.context.is_some());
     let bundle = installed.and_then(|from| from.bundle_sha256.as_deref()?.parse().ok());
     let (source, asks_each_session) = trust_level(skill, frontmatter);
@@ -285,16 +289,17 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
         is_drifted,
         is_served: skill.served_by().is_some(),
         asks_each_session,
-        is_off: !frontmatter.model_may_invoke() && !frontmatter.user_may_invoke(),
+        is_disabled: !frontmatter.model_may_invoke() && !frontmatter.user_may_invoke(),
     })
 }
 
-/// Returns what a rule of the organisation may know a skill by.
+/// Returns every name that an organization rule may use for a skill.
 pub(crate) fn names(skill: &Skill) -> Vec<String> {
     vec![skill.key.to_string(), skill.name.to_string(), skill.id.clone()]
 }
 
-/// Returns where a skill comes from. A marker without a receipt may be anybody's, and one beside changed files is not theirs.
+/// Returns the origin of a skill. Anyone can write a marker, so one without a receipt does not count, and neither does
+/// one next to modified files.
 pub(crate) fn origin(skill: &Skill) -> String {
     let from = skill.provenance.as_deref().filter(|from| from.has_receipt && !from.is_drifted);
     match from {
@@ -303,23 +308,23 @@ pub(crate) fn origin(skill: &Skill) -> String {
     }
 }
 
-/// Returns where a skill says that it comes from, whoever wrote that: enough to deny it, and nothing more.
+/// Returns the origins that a skill claims, verified or not. A claim is enough to deny a skill, never to allow it.
 pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
     let known = skill.provenance.as_deref().and_then(|from| from.origin_url.clone());
     let found = match &skill.place {
-        Place::Folder { folder, .. } => claimed_origin(folder),
-        Place::Builtin(_) | Place::Served(_) => None,
+        SkillLocation::Folder { folder, .. } => claimed_origin(folder),
+        SkillLocation::Builtin(_) | SkillLocation::Served(_) => None,
     };
     known.into_iter().chain(found).collect()
 }
 
-/// Returns how far a skill is trusted, in the words of corteza: by where it is, and lower where it says so itself.
+/// Returns the corteza trust level of a skill: computed from its location, and lowered if the skill declares less.
 pub(crate) fn corteza_trust(skill: &Skill, frontmatter: &Frontmatter) -> CortezaTrust {
     let computed = match skill.scope {
         Scope::System => CortezaTrust::Managed,
         Scope::Builtin | Scope::Package => CortezaTrust::Package,
         Scope::Personal => CortezaTrust::User,
-        // A folder that was named is whose the user says it is.
+        // The user decides how far a custom folder is trusted.
         Scope::Custom => match skill.source {
             SkillSource::Builtin | SkillSource::Org => CortezaTrust::Managed,
             SkillSource::User => CortezaTrust::User,
@@ -331,7 +336,8 @@ pub(crate) fn corteza_trust(skill: &Skill, frontmatter: &Frontmatter) -> Corteza
     frontmatter.corteza.trust.map_or(computed, |declared| computed.min(declared))
 }
 
-/// Returns the trust level of a skill, which its own word can only lower, and whether every session asks anew.
+/// Returns the trust level of a skill, which its own declaration can only lower, and whether each session needs its own
+/// approval.
 pub(crate) fn trust_level(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
     let at_most = |lowest: SkillSource| skill.source.max(lowest);
     match frontmatter.corteza.trust {
@@ -346,25 +352,27 @@ pub(crate) fn trust_level(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSou
     }
 }
 
-/// Returns the digests that trust binds to: nothing in the folder may lead out of it.
+/// Returns the digests that approvals are bound to. Fails if a link leads out of the folder.
 fn digests_of(skill: &Skill, root: Option<&Root>) -> Result<Digests, RuntimeError> {
     match (&skill.place, root) {
-        (Place::Folder { .. }, Some(root)) => Ok(digests(root, &walk(root, &WalkLimits::SKILL)?)?),
-        (Place::Builtin(builtin), _) => {
+        (SkillLocation::Folder { .. }, Some(root)) => {
+            Ok(digests(root, &walk(root, &WalkLimits::SKILL)?)?)
+        }
+        (SkillLocation::Builtin(builtin), _) => {
             let digest: Digest = builtin.hash();
             Ok(Digests { content: digest, bundle: digest })
         }
-        (Place::Served(served), _) => {
+        (SkillLocation::Served(served), _) => {
             let digest = served.digest();
             Ok(Digests { content: digest, bundle: digest })
         }
-        (Place::Folder { folder, .. }, None) => {
+        (SkillLocation::Folder { folder, .. }, None) => {
             Err(FsError::NotFound { path: folder.to_string() }.into())
         }
     }
 }
 
-/// Returns everything that a skill declares, in all its files and in what csk wrote down of its manifest.
+/// Returns everything that a skill declares, in its own files and in the manifest data that csk recorded.
 pub(crate) fn declared(skill: &Skill, loaded: &Loaded) -> Result<Declared, RuntimeError> {
     let manifest = loaded.root.as_ref().map(manifest).transpose()?.flatten();
     let kept = skill.provenance.as_deref().and_then(|from| from.capabilities.as_ref());
@@ -376,7 +384,8 @@ pub(crate) fn declared(skill: &Skill, loaded: &Loaded) -> Result<Declared, Runti
     })
 }
 
-/// Reads what the manifest in a skill's folder declares. One that cannot be understood may be a limit.
+/// Reads the capabilities declared in the manifest of a skill's folder. A malformed manifest is an error, because it
+/// might contain a restriction.
 pub(crate) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, RuntimeError> {
     let show = |name: &'static str| root.path().join(name).to_string();
     let Some((manifest, diagnostics)) = read_manifest(root, show)? else { return Ok(None) };
@@ -390,7 +399,7 @@ pub(crate) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, Runt
     }
 }
 
-/// Returns every problem of the manifest in a skill's folder; `show` names a file of it.
+/// Returns every problem of the manifest in a skill's folder; `show` formats a file name for messages.
 pub fn manifest_problems(
     root: &Root,
     show: impl Fn(&'static str) -> String,
@@ -421,7 +430,7 @@ pub(crate) fn read_manifest(
     Manifest::read(read, show, &tree)
 }
 
-/// Returns a change of capabilities in words.
+/// Formats capability changes, one line each.
 pub fn change_lines(changes: &[CapabilityChange]) -> Vec<String> {
     let line = |sign: &str, kind: &str, item: &String| format!("{sign} {kind}: {item}");
     changes

@@ -1,15 +1,15 @@
-//! What the user decides: which skills are on, which folders are trusted.
+//! The user's decisions: which skills are disabled, and which folders are trusted.
 
 use skill_fs::{AbsPath, real_path};
 
 use crate::discover::naming::key;
 use crate::discover::project::find_project;
 use crate::runtime::OpenSkillRuntime;
-use crate::state::decided::lock_state;
+use crate::state::decisions::lock_state;
 use crate::{DisabledSkills, RuntimeError, TrustedFolders};
 
 impl OpenSkillRuntime {
-    /// Switches a skill off: one by its id, or every skill of a name. Returns false if that was so already.
+    /// Disables one skill by its id, or every skill with a name. Returns false if it was already disabled.
     pub fn disable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
         let state = self.places()?.state.clone();
         let _lock = lock_state(state.as_ref())?;
@@ -26,8 +26,8 @@ impl OpenSkillRuntime {
         Ok(is_new)
     }
 
-    /// Switches a skill on again: one by its id, or every skill of a name. A name that is switched off can be switched on
-    /// even if no such skill is there.
+    /// Enables one skill by its id, or every skill with a name. A disabled name can be enabled even if no such skill
+    /// exists.
     pub fn enable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
         let state = self.places()?.state.clone();
         let _lock = lock_state(state.as_ref())?;
@@ -36,7 +36,7 @@ impl OpenSkillRuntime {
             Some(skill) => {
                 let others =
                     self.found.index.named(&skill.key).iter().filter(|other| other.id != skill.id);
-                // The others of a name that is off stay off, each by itself.
+                // Other skills with a disabled name stay disabled, each by its folder.
                 let was_off = disabled.remove_name(&skill.key);
                 for other in others.filter(|_| was_off) {
                     disabled.add_folder(other.path());
@@ -54,7 +54,7 @@ impl OpenSkillRuntime {
                     is_news |= disabled.remove_folder(skill.path());
                 }
                 if !is_news && candidates.is_empty() {
-                    // Something that was never heard of is more likely a slip than a wish.
+                    // An unknown name is most likely a typo.
                     self.skill(name)?;
                 }
                 is_news
@@ -65,13 +65,13 @@ impl OpenSkillRuntime {
         Ok(is_news)
     }
 
-    /// Returns the project around the working folder, or the one that the host named.
+    /// Returns the configured project, or the one that contains the working folder.
     pub fn project_root(&self) -> Result<AbsPath, RuntimeError> {
         Ok(find_project(self.config.project_root.as_deref(), self.places()?)?.root)
     }
 
-    /// Trusts a folder: skills of it, and of folders in it, count as the user's own. Returns its real path, and false
-    /// if it was trusted already.
+    /// Trusts a folder: skills in it and in its subfolders count as the user's own. Returns its real path, and false if
+    /// it was already trusted.
     pub fn trust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
         let places = self.places()?;
         let folder = real_path(folder)?;
@@ -80,10 +80,8 @@ impl OpenSkillRuntime {
             || home.is_some_and(|home| home.as_path().starts_with(folder.as_path()))
         {
             return Err(RuntimeError::PermissionDenied {
-                message: format!(
-                    "{folder} holds more than a project, so it cannot be trusted as a whole"
-                ),
-                hint: Some("name the projects that you trust".to_owned()),
+                message: format!("cannot trust `{folder}`: it contains your home folder"),
+                hint: Some("trust individual project folders instead".to_owned()),
             });
         }
         let _lock = lock_state(places.state.as_ref())?;
@@ -93,12 +91,12 @@ impl OpenSkillRuntime {
         Ok((folder, is_new))
     }
 
-    /// Trusts a folder no longer. Returns its real path, and false if it was not in the list.
+    /// Stops trusting a folder. Returns its real path, and false if it was not trusted.
     pub fn distrust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
         let state = self.places()?.state.as_ref();
         let _lock = lock_state(state)?;
         let mut trusted = TrustedFolders::load(state)?;
-        // A folder that is gone has no real path any more.
+        // A deleted folder no longer has a real path.
         let real = real_path(folder).unwrap_or_else(|_| folder.clone());
         let is_news = trusted.remove(&real) | trusted.remove(folder);
         trusted.save(state)?;

@@ -1,9 +1,9 @@
-//! Whether a skill may run: one pure function from what is planned, what the organisation forbids and what the user
-//! approved, to a permit, a question or a refusal.
+//! Decides whether a skill may run: a pure function from the plan, the organization's policy and the user's approvals
+//! to a permit, an approval request or a refusal.
 //!
-//! Nothing runs without a [`Permit`], and only [`authorize`] makes one.
+//! Nothing runs without a [`Permit`], and only [`authorize`] creates one.
 
-mod wanted;
+mod requested;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,143 +12,145 @@ use jiff::{SignedDuration, Timestamp};
 use sandbox::Guarantee;
 use skill::Digest;
 use skill::capabilities::{
-    Anchor, Capabilities, CapabilityChange, CapabilityExtents, CapabilityKind, Declared, Host,
-    Permission, Place, Reach,
+    Anchor, AnchoredFolder, Capabilities, CapabilityChange, CapabilityExtents, CapabilityKind,
+    Declared, Host, Permission, Reach,
 };
 use skill_audit::BundleReport;
 use skill_state::audit::Clearance;
 use skill_state::{
-    ANY_HOST, Approval, ApprovalKey, Approvals, Grant, OrgPolicy, SkillSource, Used,
+    ANY_HOST, Approval, ApprovalKey, Approvals, Grant, OrgPolicy, PolicySubject, SkillSource,
 };
 
-use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
+use self::requested::{RequestedGrants, is_covered, narrowed, requested_grants, with_previous};
 use crate::RuntimeError;
 use crate::decide::policy::Decision;
 use crate::disclose::schema_arguments::ArgumentSchema;
 use crate::quote::shell_word;
-use crate::run::{Invocation, OutsidePlaces};
+use crate::run::{Invocation, OutsidePaths};
 
-/// What scripts read because their interpreter finds it, whatever else is granted.
+/// Packages that interpreters find on their own, so scripts can read them without a grant.
 const PACKAGES: &str =
-    "those of the project (.venv, node_modules), and your own of Python (pip install --user)";
+    "project packages (.venv, node_modules) and your own Python packages (pip install --user)";
 
-/// The skill that something is planned with.
+/// The skill that a plan is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// Its id.
+    /// The skill's id.
     pub skill_id: String,
-    /// Its name.
+    /// The skill's name.
     pub name: String,
-    /// Every name and id that a rule of the organisation may know it by.
+    /// Every name and id that an organization rule may use for it.
     pub names: Vec<String>,
-    /// Who vouches for it; what it declares itself can only lower that.
+    /// Its trust level; the skill's own declaration can only lower it.
     pub source: SkillSource,
-    /// Where it comes from: the address of its repository where csk has a receipt, else its folder.
+    /// Its origin: the URL of its repository if csk has a receipt for it, otherwise its folder.
     pub origin: String,
-    /// Where it says that it comes from, proven or not.
+    /// The origins that it claims, verified or not.
     pub claimed: Vec<String>,
-    /// The digest of its content.
+    /// The digest of its content, as csk computes it.
     pub content: Digest,
-    /// The digest of everything that may run.
+    /// The digest of everything that may run; approvals are bound to it.
     pub bundle: Digest,
-    /// The digest of its folder as it is.
+    /// The digest of its folder in its current state.
     pub folder: Digest,
-    /// Whether it is not any more what csk installed.
+    /// Whether it differs from what csk installed.
     pub is_drifted: bool,
-    /// Whether an MCP server serves it: then nothing of its files is here yet.
+    /// Whether it is served over MCP, so that its files have not been fetched yet.
     pub is_served: bool,
-    /// Whether every session asks anew: the skill calls itself local.
+    /// Whether each session needs its own approval, because the skill is declared as local.
     pub asks_each_session: bool,
-    /// Whether nobody may start it, by its own word.
-    pub is_off: bool,
+    /// Whether it declares that neither the user nor the model may start it.
+    pub is_disabled: bool,
 }
 
-/// Which hosts are asked for.
+/// The requested network access.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum AskedNetwork {
-    /// Those that the skill declares, after the user confirmed them. Of a third-party skill that is none: there the user names each.
+pub enum RequestedNetwork {
+    /// The hosts that the skill declares, once the user has confirmed them. For an untrusted skill that is none: the
+    /// user has to list each host.
     #[default]
     AsDeclared,
-    /// These and no others.
+    /// Only these hosts.
     Named(Vec<Host>),
-    /// Any host, which the user said in so many words.
+    /// Any host, as explicitly requested by the user.
     Any,
 }
 
-/// What is asked for beyond running in the sandbox.
+/// Access requested beyond running in the sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// Files and folders to read beyond the skill and the workspace.
+pub struct RequestedAccess {
+    /// Files and folders outside the skill and the workspace to read.
     pub read: Vec<PathBuf>,
-    /// Hosts.
-    pub network: AskedNetwork,
-    /// Variables of the environment.
+    /// Network access.
+    pub network: RequestedNetwork,
+    /// Environment variables.
     pub env: Vec<String>,
-    /// To write files of the workspace directly.
+    /// Whether to write to the workspace directly.
     pub direct_writes: bool,
-    /// To delete files of the workspace.
+    /// Whether to delete files in the workspace.
     pub deletions: bool,
-    /// To start although the sandbox cannot provide these guarantees.
+    /// Guarantees that the sandbox may do without.
     pub allow_degraded: BTreeSet<Guarantee>,
 }
 
-/// What is to be done.
+/// A planned run of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// With which skill.
+    /// The skill.
     pub subject: Subject,
-    /// What of it runs; absent for all of it.
+    /// The script to run; absent for any script of the skill.
     pub script: Option<String>,
-    /// The version that the skill declares; empty if it declares none.
+    /// The declared version; empty if none is declared.
     pub version: String,
     /// What the skill declares.
     pub declared: Declared,
-    /// What the user asks for by name.
-    pub asked: Asked,
-    /// What the script is given and how it is bounded; the default where nothing in particular is to run.
+    /// The access that the user requests explicitly.
+    pub requested: RequestedAccess,
+    /// The script's arguments, input and limits; the default if no specific script is to run.
     pub invocation: Invocation,
-    /// The places of this machine that both mean.
-    pub outside: OutsidePlaces,
-    /// What the audit found, and what follows.
-    pub inspected: Inspected,
-    /// What it says that it changes; nothing where it says nothing.
+    /// The paths on this machine that both of them refer to.
+    pub outside: OutsidePaths,
+    /// The audit's findings, and whether they allow the run.
+    pub inspection: Inspection,
+    /// The side effects that it declares; `None` if it declares none.
     pub side_effects: Option<Vec<&'static str>>,
-    /// The schema that its arguments are held to.
+    /// The schema that its arguments are checked against.
     pub arguments: Option<ArgumentSchema>,
 }
 
-/// What the audit found about everything that would run.
+/// The audit of everything that would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
-    /// One report for each folder that something of would run; none of a skill that is part of the program or not here yet.
+pub struct Inspection {
+    /// One report for each folder that the run could start something from; empty for a builtin skill and for one that
+    /// has not been fetched yet.
     pub reports: Vec<BundleReport>,
-    /// What follows.
+    /// Whether the findings allow the run.
     pub clearance: Clearance,
 }
 
-/// The moment, and what the user says just now.
+/// The time, the session and any one-time approval.
 #[derive(Debug, Clone)]
 pub struct AuthorizeContext {
-    /// Now.
+    /// The current time.
     pub now: Timestamp,
-    /// The session.
+    /// The session's id.
     pub session: String,
-    /// What the user approves for this once.
+    /// What the user approves for this run only.
     pub once: Option<Grant>,
 }
 
-/// What becomes of a plan.
+/// The decision about a plan.
 #[derive(Debug)]
 pub enum Authorization {
-    /// It may be done.
+    /// The plan may be carried out.
     Permit(Box<Permit>),
-    /// The user must say so.
+    /// The user has to approve it first.
     Ask(Box<Request>),
-    /// It may not be done, whatever the user says now.
+    /// It is refused, and no approval can change that.
     Refusal(Refusal),
 }
 
-/// Permission to carry out one plan, with these capabilities and no others. Nothing but [`authorize`] makes one:
+/// Permission to carry out one plan, with these capabilities and no others. Only [`authorize`] creates one:
 ///
 /// ```compile_fail
 /// # fn forged(plan: openskills_runtime::permit::Plan, real: openskills_runtime::permit::Permit) {
@@ -156,24 +158,31 @@ pub enum Authorization {
 /// # }
 /// ```
 ///
-/// Whoever starts something takes the permit itself, with the plan that was authorised: its script, what that is given, its workspace and
-/// limits, and the guarantees that the sandbox may do without.
+/// Starting anything consumes the permit together with the plan that was authorized: the script, its input, its
+/// workspace and limits, and the guarantees that the sandbox may do without.
 #[derive(Debug)]
 pub struct Permit {
     plan: Plan,
     capabilities: Capabilities,
     grant: Grant,
-    because: String,
-    left_out: Vec<String>,
+    reason: String,
+    not_granted: Vec<String>,
     review: Option<String>,
-    /// All that was approved, of which this is a part.
+    /// Everything that was approved; `grant` is a part of it.
     approved: Grant,
 }
 
 impl Permit {
-    /// Returns the command that approves the skill with all it was granted, to be made longer; `look` says where the skill is looked for.
-    pub(crate) fn approve_command(&self, look: &str) -> String {
-        approve_command(&self.plan.subject, &self.approved, look)
+    /// Returns the command that approves the skill with everything it was granted so far, so that callers can append
+    /// flags. `discovery_flags` are the flags with which the skill is found.
+    pub(crate) fn approve_command(&self, discovery_flags: &str) -> String {
+        approve_command(&self.plan.subject, &self.approved, discovery_flags)
+    }
+
+    /// Returns the same command for a skill that may also delete files.
+    pub(crate) fn approve_deletions_command(&self, discovery_flags: &str) -> String {
+        let grant = Grant { deletions: true, ..self.approved.clone() };
+        approve_command(&self.plan.subject, &grant, discovery_flags)
     }
 
     /// Returns the plan.
@@ -181,90 +190,90 @@ impl Permit {
         &self.plan
     }
 
-    /// Returns how far it may go: declared, granted, and allowed by the organisation.
+    /// Returns the effective capabilities: declared, granted, and allowed by the organization.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    /// Returns whether files of the workspace may be written directly.
+    /// Returns whether the run may write to the workspace directly.
     pub fn may_write_directly(&self) -> bool {
         self.grant.direct_writes
     }
 
-    /// Returns whether files of the workspace may be deleted.
+    /// Returns whether the run may delete files in the workspace.
     pub fn may_delete(&self) -> bool {
         self.grant.deletions
     }
 
     /// Returns the guarantees that the sandbox may do without.
     pub fn allow_degraded(&self) -> &BTreeSet<Guarantee> {
-        &self.plan.asked.allow_degraded
+        &self.plan.requested.allow_degraded
     }
 
-    /// Returns why it may be done.
-    pub fn because(&self) -> &str {
-        &self.because
+    /// Returns why the plan was permitted.
+    pub fn reason(&self) -> &str {
+        &self.reason
     }
 
-    /// Returns what the skill declares and was not granted, one line each.
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
+    /// Returns what the skill declares but was not granted, one line each.
+    pub fn not_granted(&self) -> &[String] {
+        &self.not_granted
     }
 
-    /// Returns what the audit wants reviewed, if no stored approval was made in view of it.
+    /// Returns the audit findings that need review, unless a stored approval already covers them.
     pub fn review(&self) -> Option<&str> {
         self.review.as_deref()
     }
 }
 
-/// A question to the user.
+/// A request for the user's approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The skill.
     pub subject: Subject,
-    /// What is granted if the user agrees to everything that is shown.
+    /// What is granted if the user approves the whole request.
     pub grant: Grant,
-    /// The part of it that the user named: all that a flag such as `--yes` confirms.
+    /// The part that the user requested explicitly; a flag such as `--yes` confirms only this.
     pub named: Grant,
-    /// The part of it that the skill declares.
+    /// The part that the skill declares.
     pub declared: Grant,
-    /// Declared places that the user must name; no answer grants them.
-    pub protected: Vec<Place>,
-    /// Hosts that the skill declares and the user must name.
-    pub unnamed_hosts: Reach<Host>,
-    /// What the audit found.
-    pub inspected: Inspected,
+    /// Declared places that only an explicit `--read` grants; answering the prompt does not.
+    pub protected: Vec<AnchoredFolder>,
+    /// Declared hosts that only an explicit `--net` grants.
+    pub unlisted_hosts: Reach<Host>,
+    /// The audit of the skill.
+    pub inspection: Inspection,
     /// What the skill declares.
     pub capabilities: CapabilityExtents,
-    /// What it says that it changes; nothing where it says nothing.
+    /// The side effects that it declares; `None` if it declares none.
     pub side_effects: Option<Vec<&'static str>>,
-    /// Guarantees that the sandbox may do without, which an approval for later does not include.
+    /// Guarantees that the sandbox may do without; a stored approval does not include them.
     pub allow_degraded: BTreeSet<Guarantee>,
-    /// Why the user is asked.
+    /// Why approval is needed.
     pub reasons: Vec<String>,
-    /// The version that was approved last.
-    pub before: Option<Approval>,
-    /// What is different from it in what the skill declares.
+    /// The most recent approval of this skill.
+    pub previous: Option<Approval>,
+    /// How the declared capabilities differ from that approval.
     pub changes: Vec<CapabilityChange>,
-    /// The grant, with what was approved before and may still be: what the command of [`command`](Self::command) names.
+    /// The grant plus whatever was approved before and is still allowed; [`command`](Self::command) suggests this.
     suggested: Grant,
-    /// All that the skill declares.
+    /// Everything that the skill declares.
     ceiling: Declared,
 }
 
-/// Why something may not be done.
+/// Why a plan is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// Every reason.
     pub reasons: Vec<String>,
-    /// What would allow it.
-    pub how_to_allow: Vec<String>,
+    /// How to get it allowed.
+    pub hints: Vec<String>,
 }
 
 impl Refusal {
-    /// Returns it as an error.
+    /// Converts the refusal to an error.
     pub fn error(&self) -> RuntimeError {
-        let hint = (!self.how_to_allow.is_empty()).then(|| self.how_to_allow.join("; "));
+        let hint = (!self.hints.is_empty()).then(|| self.hints.join("; "));
         RuntimeError::PermissionDenied { message: self.reasons.join("; "), hint }
     }
 }
@@ -277,8 +286,8 @@ impl Authorization {
                 let review = permit.review.iter().map(|review| format!("; {review}"));
                 let degraded = degraded(permit.allow_degraded());
                 let degraded = degraded.iter().map(|without| format!("; {without}"));
-                let because = [permit.because.clone()].into_iter();
-                (Decision::Allow, because.chain(degraded).chain(review).collect())
+                let reason = [permit.reason.clone()].into_iter();
+                (Decision::Allow, reason.chain(degraded).chain(review).collect())
             }
             Self::Ask(request) => (Decision::Ask, request.reasons.join("; ")),
             Self::Refusal(refusal) => (Decision::Deny, refusal.reasons.join("; ")),
@@ -287,21 +296,25 @@ impl Authorization {
 }
 
 impl Request {
-    /// Returns the request that a flag answers, where nobody reads what is declared: it grants what is named and no more.
+    /// Returns the request as a flag such as `--yes` answers it: nobody has read the declaration, so only what was
+    /// requested explicitly is granted.
     #[must_use]
     pub fn by_flags(self) -> Self {
         Self { grant: self.named.clone(), ..self }
     }
 
-    /// Returns what its scripts get if the user agrees, one line for each kind of capability that the sandbox holds.
-    pub fn gets(&self) -> Vec<(&'static str, String)> {
+    /// Returns what scripts can access if the user agrees: one row for each kind of capability that the sandbox
+    /// enforces.
+    pub fn access_rows(&self) -> Vec<(&'static str, String)> {
         let capabilities = capabilities(&self.ceiling, &self.grant, self.grant.network.clone());
-        let listed = |reach: &Reach<Place>| match reach {
+        let listed = |reach: &Reach<AnchoredFolder>| match reach {
             Reach::Everything => vec!["everything".to_owned()],
             Reach::Only(places) => {
-                let name = |place: &Place| match place.anchor() {
-                    Anchor::Skill if *place == Place::at(Anchor::Skill) => "the skill".to_owned(),
-                    Anchor::Workspace if *place == Place::at(Anchor::Workspace) => {
+                let name = |place: &AnchoredFolder| match place.anchor() {
+                    Anchor::Skill if *place == AnchoredFolder::at(Anchor::Skill) => {
+                        "the skill".to_owned()
+                    }
+                    Anchor::Workspace if *place == AnchoredFolder::at(Anchor::Workspace) => {
                         "the workspace".to_owned()
                     }
                     _ => place.to_string(),
@@ -312,14 +325,14 @@ impl Request {
         let line = |items: Vec<String>| {
             if items.is_empty() { "none".to_owned() } else { items.join(", ") }
         };
-        let may_write = capabilities.write.has(&Place::at(Anchor::Workspace));
+        let may_write = capabilities.write.has(&AnchoredFolder::at(Anchor::Workspace));
         let writing = match (may_write, self.grant.direct_writes, self.grant.deletions) {
             (false, _, _) => "nothing",
-            (true, false, false) => "the workspace, after they end well; they delete nothing",
-            (true, false, true) => "the workspace, after they end well, deletions included",
-            // Nothing between a script and the files tells a deletion from a write, so one is never granted without the other.
+            (true, false, false) => "the workspace, applied after exit code 0; no deletions",
+            (true, false, true) => "the workspace, applied after exit code 0, including deletions",
+            // Direct writes cannot be distinguished from deletions, so they are only granted together.
             (true, true, _) => {
-                "the workspace, while they run, deletions included; `openskills undo` cannot take it back"
+                "the workspace, directly while running, including deletions; `openskills undo` cannot revert it"
             }
         };
         let network = match &capabilities.network {
@@ -331,7 +344,7 @@ impl Request {
             Reach::Only(names) => names.iter().cloned().collect(),
         };
         let mut read = listed(&capabilities.read);
-        read.push("the programs of the system".to_owned());
+        read.push("system programs".to_owned());
         let [read, network, env] = [read, network, env].map(line);
         let row = |kind: CapabilityKind| {
             let what = match kind {
@@ -339,7 +352,7 @@ impl Request {
                 CapabilityKind::Write => writing.to_owned(),
                 CapabilityKind::Network => network.clone(),
                 CapabilityKind::Env => env.clone(),
-                // Programs and tools are decided by policy, call by call, and there are no secrets to hand out.
+                // The policy decides about programs and tools call by call, and no secrets are ever passed on.
                 CapabilityKind::Exec | CapabilityKind::Secrets | CapabilityKind::Tools => {
                     return None;
                 }
@@ -352,33 +365,33 @@ impl Request {
         rows
     }
 
-    /// Returns what the skill declares and `granted` does not have, one line each.
-    pub fn left_out(&self, granted: &Grant) -> Vec<String> {
+    /// Returns what the skill declares but `granted` does not include, one line each.
+    pub fn not_granted(&self, granted: &Grant) -> Vec<String> {
         let protected = self.protected.iter().filter(|place| !granted.read.contains(place));
         let protected = protected
             .map(|place| format!("{} (protected)", Permission::new(CapabilityKind::Read, place)));
-        let hosts = Grant { network: self.unnamed_hosts.clone(), ..Grant::default() };
+        let hosts = Grant { network: self.unlisted_hosts.clone(), ..Grant::default() };
         let given = granted.lines();
         let all = self.declared.lines().into_iter().chain(hosts.lines());
         all.filter(|line| !given.contains(line)).chain(protected).collect()
     }
 
-    /// Returns the command that approves it; `look` says where the skill is looked for.
-    pub fn command(&self, look: &str) -> String {
-        approve_command(&self.subject, &self.suggested, look)
+    /// Returns the command that approves the request; `discovery_flags` are the flags with which the skill is found.
+    pub fn command(&self, discovery_flags: &str) -> String {
+        approve_command(&self.subject, &self.suggested, discovery_flags)
     }
 }
 
-/// Says which guarantees a run does without, if any.
+/// Describes the guarantees that a run does without, if any.
 fn degraded(without: &BTreeSet<Guarantee>) -> Option<String> {
     let names: Vec<&str> = without.iter().map(|guarantee| guarantee.as_str()).collect();
-    (!names.is_empty()).then(|| format!("without the guarantees {}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("without these guarantees: {}", names.join(", ")))
 }
 
-/// Where a command names the session, as long as none is known.
+/// Placeholder in commands until the session is known.
 const SESSION: &str = " --session SESSION";
 
-/// Returns a command with the session that is known.
+/// Fills the session into a command.
 pub(crate) fn with_session(command: &str, session: Option<&str>) -> String {
     match session {
         Some(session) => command.replace(SESSION, &format!(" --session {}", shell_word(session))),
@@ -387,9 +400,10 @@ pub(crate) fn with_session(command: &str, session: Option<&str>) -> String {
 }
 
 /// Returns the command that approves a skill with a grant.
-fn approve_command(subject: &Subject, grant: &Grant, look: &str) -> String {
+fn approve_command(subject: &Subject, grant: &Grant, discovery_flags: &str) -> String {
     let Grant { read, named: _, network, env, direct_writes, deletions } = grant;
-    let mut command = format!("openskills approve {}{look}", shell_word(&subject.skill_id));
+    let mut command =
+        format!("openskills approve {}{discovery_flags}", shell_word(&subject.skill_id));
     for place in read {
         command += &format!(" --read {}", shell_word(&place.to_string()));
     }
@@ -415,7 +429,7 @@ fn approve_command(subject: &Subject, grant: &Grant, look: &str) -> String {
     command
 }
 
-/// Decides about a plan. What the audit or the organisation refuses is refused before anything else counts.
+/// Decides about a plan. Refusals by the audit or the organization take precedence over everything else.
 pub fn authorize(
     plan: Plan,
     policy: &OrgPolicy,
@@ -432,70 +446,74 @@ pub fn authorize(
     }
     if let Some(approval) = approval.filter(|approval| is_covered(&request.named, &approval.grant))
     {
-        let because = format!("approved as {}", approval.id());
-        let granted = Granted { by: &approval.grant, because, is_reviewed: Reviewed::Before };
+        let reason = format!("covered by approval {}", approval.id());
+        let granted =
+            GrantSource { grant: &approval.grant, reason, reviewed: Reviewed::WithApproval };
         return permit(plan, &request, &granted, policy);
     }
     let once = context.once.as_ref().filter(|_| policy.may_approve_once);
-    if let Some(by) = once.filter(|once| is_covered(&request.named, once)) {
-        let because = "approved for this once".to_owned();
+    if let Some(grant) = once.filter(|once| is_covered(&request.named, once)) {
+        let reason = "approved for this run only".to_owned();
         return permit(
             plan,
             &request,
-            &Granted { by, because, is_reviewed: Reviewed::Now },
+            &GrantSource { grant, reason, reviewed: Reviewed::Now },
             policy,
         );
     }
     if request.reasons.is_empty() {
-        let because =
-            format!("skills of the trust level `{}` run in the sandbox", plan.subject.source);
-        let granted = Granted { by: &request.grant, because, is_reviewed: Reviewed::Now };
+        let reason = format!(
+            "skills with trust level `{}` run in the sandbox without approval",
+            plan.subject.source
+        );
+        let granted = GrantSource { grant: &request.grant, reason, reviewed: Reviewed::Now };
         return permit(plan, &request, &granted, policy);
     }
     if context.once.is_some() && !policy.may_approve_once {
-        request.reasons.push("the organisation does not allow approvals for once".to_owned());
+        request.reasons.push("the organization does not allow one-time approvals".to_owned());
     }
     Authorization::Ask(Box::new(request))
 }
 
-/// Returns the question that a plan puts to the user, without a reason where none needs to be put.
+/// Returns the approval request for a plan. Its `reasons` are empty if no approval is needed.
 pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result<Request, Refusal> {
     let subject = &plan.subject;
-    let Wanted { grant, named, declared } = wanted(plan, policy)?;
+    let RequestedGrants { grant, named, declared } = requested_grants(plan, policy)?;
     if let Some(refusal) = refusal(plan, policy) {
         return Err(refusal);
     }
-    let before = approvals.last_of(&subject.origin, &subject.name).cloned();
+    let previous = approvals.last_of(&subject.origin, &subject.name).cloned();
     let capabilities = plan.declared.extents();
-    let changes = before.as_ref().map(|before| capabilities.changes_since(&before.capabilities));
-    let suggested = match &before {
-        Some(before) => with_earlier(plan, &grant, &before.grant),
+    let changes =
+        previous.as_ref().map(|previous| capabilities.changes_since(&previous.capabilities));
+    let suggested = match &previous {
+        Some(previous) => with_previous(plan, &grant, &previous.grant),
         None => grant.clone(),
     };
     let is_third_party = subject.source == SkillSource::ThirdParty;
     Ok(Request {
-        reasons: reasons(plan, &grant, before.as_ref()),
+        reasons: reasons(plan, &grant, previous.as_ref()),
         suggested,
         ceiling: plan.declared.clone(),
         subject: subject.clone(),
         side_effects: plan.side_effects.clone(),
-        allow_degraded: plan.asked.allow_degraded.clone(),
+        allow_degraded: plan.requested.allow_degraded.clone(),
         grant,
         named,
         declared,
         protected: plan.outside.protected.iter().cloned().collect(),
-        unnamed_hosts: match &plan.declared.network {
+        unlisted_hosts: match &plan.declared.network {
             Some(hosts) if is_third_party => hosts.clone(),
             Some(_) | None => Reach::nothing(),
         },
-        inspected: plan.inspected.clone(),
+        inspection: plan.inspection.clone(),
         capabilities,
         changes: changes.unwrap_or_else(Vec::new),
-        before,
+        previous,
     })
 }
 
-/// Finds the approval for exactly this content that holds.
+/// Finds the valid approval for exactly this content.
 pub(crate) fn approval<'a>(
     subject: &Subject,
     policy: &OrgPolicy,
@@ -513,22 +531,30 @@ pub(crate) fn approval<'a>(
     (is_young && is_for_session).then_some(found)
 }
 
-/// Returns what stands against it, whatever is asked for and whoever approves it.
+/// Returns why the plan is refused regardless of what is requested or approved, if it is.
 fn refusal(plan: &Plan, policy: &OrgPolicy) -> Option<Refusal> {
     let subject = &plan.subject;
     let mut refusal = Refusal::default();
-    match &plan.inspected.clearance {
+    match &plan.inspection.clearance {
         Clearance::Clear | Clearance::Review(_) => {}
         Clearance::Refused { reason, hint } => {
-            refusal.reasons.push(format!("`{}` is not used: {reason}", subject.skill_id));
-            refusal.how_to_allow.push(hint.clone());
+            refusal.reasons.push(format!("`{}` is blocked: {reason}", subject.skill_id));
+            refusal.hints.push(hint.clone());
         }
     }
-    if subject.is_off {
-        refusal.reasons.push(format!("`{}` says that nobody may start it", subject.skill_id));
+    if subject.is_disabled {
+        refusal.reasons.push(format!(
+            "`{}` declares itself disabled: neither the user nor the model may invoke it",
+            subject.skill_id
+        ));
     }
     let Subject { names, origin, claimed, source, .. } = subject;
-    refusal.reasons.extend(policy.refuses_use(&Used { names, origin, claimed, source: *source }));
+    refusal.reasons.extend(policy.refuses_use(&PolicySubject {
+        names,
+        origin,
+        claimed,
+        source: *source,
+    }));
     refusal.reasons.extend(policy.refuses_digests(&[subject.content, subject.bundle]));
     refusal.reasons.extend(policy.refuses_run(subject.source));
     (!refusal.reasons.is_empty()).then_some(refusal)
@@ -537,51 +563,53 @@ fn refusal(plan: &Plan, policy: &OrgPolicy) -> Option<Refusal> {
 fn drift(subject: &Subject) -> Refusal {
     let id = shell_word(&subject.skill_id);
     Refusal {
-        reasons: vec![format!("`{}` is not what csk installed", subject.skill_id)],
-        how_to_allow: vec![
-            "put it back, keeping your edits: csk install".to_owned(),
-            format!("or approve it as it is: openskills approve {id}"),
+        reasons: vec![format!("`{}` differs from what csk installed", subject.skill_id)],
+        hints: vec![
+            "run `csk install` to restore it (your edits are backed up)".to_owned(),
+            format!("or run `openskills approve {id}` to approve this version"),
         ],
     }
 }
 
-/// Returns why the user must be asked.
-fn reasons(plan: &Plan, wanted: &Grant, before: Option<&Approval>) -> Vec<String> {
+/// Returns why approval is needed.
+fn reasons(plan: &Plan, wanted: &Grant, previous: Option<&Approval>) -> Vec<String> {
     let mut reasons = Vec::new();
-    if let Some(before) = before.filter(|before| before.bundle != plan.subject.bundle) {
-        let day = before.approved_at.strftime("%Y-%m-%d");
+    if let Some(previous) = previous.filter(|previous| previous.bundle != plan.subject.bundle) {
+        let day = previous.approved_at.strftime("%Y-%m-%d");
         reasons.push(format!("it has changed since you approved it on {day}"));
     }
     match plan.subject.source {
         SkillSource::Builtin | SkillSource::Org => {}
         SkillSource::User => {
-            reasons.push("scripts of your own skills run only with your word".to_owned());
+            reasons.push("scripts of your own skills need approval before they run".to_owned());
         }
         SkillSource::ThirdParty => {
-            reasons.push("scripts of a stranger's skill run only with your word".to_owned());
+            reasons.push("scripts of untrusted skills need approval before they run".to_owned());
         }
     }
     if plan.subject.asks_each_session {
-        reasons.push("the skill calls itself local, so every session asks".to_owned());
+        reasons.push(
+            "the skill declares `trust: local`, so each session needs its own approval".to_owned(),
+        );
     }
     if !wanted.is_nothing() {
-        reasons.push(format!("it wants {}", wanted.lines().join(", ")));
+        reasons.push(format!("it requests {}", wanted.lines().join(", ")));
     }
     reasons
 }
 
-/// What a permit is made from: how far the user's approval goes, and why it is one.
-struct Granted<'a> {
-    by: &'a Grant,
-    because: String,
-    is_reviewed: Reviewed,
+/// The grant that a permit is based on, and why it applies.
+struct GrantSource<'a> {
+    grant: &'a Grant,
+    reason: String,
+    reviewed: Reviewed,
 }
 
-/// When the user saw what the audit wants reviewed.
+/// When the user saw the audit findings that need review.
 #[derive(PartialEq, Eq)]
 enum Reviewed {
-    /// When the approval was stored.
-    Before,
+    /// When the stored approval was given.
+    WithApproval,
     /// Now, if at all.
     Now,
 }
@@ -589,49 +617,49 @@ enum Reviewed {
 fn permit(
     plan: Plan,
     request: &Request,
-    granted: &Granted<'_>,
+    granted: &GrantSource<'_>,
     policy: &OrgPolicy,
 ) -> Authorization {
-    let grant = narrowed(&plan, &request.grant, granted.by);
-    // What was approved before the organisation wrote its policy is restricted by it all the same.
+    let grant = narrowed(&plan, &request.grant, granted.grant);
+    // The policy also restricts approvals that are older than the policy.
     let network = match policy.hosts(&grant.network) {
         Ok(network) => network,
         Err(reason) => {
-            let refusal = Refusal { reasons: vec![reason], how_to_allow: Vec::new() };
+            let refusal = Refusal { reasons: vec![reason], hints: Vec::new() };
             return Authorization::Refusal(refusal);
         }
     };
-    let review = match &plan.inspected.clearance {
-        Clearance::Review(text) if granted.is_reviewed == Reviewed::Now => Some(text.clone()),
+    let review = match &plan.inspection.clearance {
+        Clearance::Review(text) if granted.reviewed == Reviewed::Now => Some(text.clone()),
         Clearance::Review(_) | Clearance::Clear | Clearance::Refused { .. } => None,
     };
-    let left_out = request.left_out(&grant);
+    let not_granted = request.not_granted(&grant);
     let capabilities = capabilities(&plan.declared, &grant, network);
-    let because = granted.because.clone();
-    // A command that is shown afterwards keeps what was approved before, also where this run was approved for once.
-    let approved = match &request.before {
-        Some(before) => with_earlier(&plan, granted.by, &before.grant),
-        None => granted.by.clone(),
+    let reason = granted.reason.clone();
+    // Commands suggested later keep earlier approvals, even if this run had a one-time approval.
+    let approved = match &request.previous {
+        Some(previous) => with_previous(&plan, granted.grant, &previous.grant),
+        None => granted.grant.clone(),
     };
     Authorization::Permit(Box::new(Permit {
         plan,
         capabilities,
         grant,
-        because,
-        left_out,
+        reason,
+        not_granted,
         review,
         approved,
     }))
 }
 
-/// Returns how far a run may go: in the skill's folder and the workspace as far as is declared, beyond them as far as was granted.
-/// Services hold no secrets that could be handed out, so none are.
+/// Returns the capabilities of a run: inside the skill's folder and the workspace whatever is declared, elsewhere only
+/// what was granted. No secrets are ever passed on.
 fn capabilities(declared: &Declared, grant: &Grant, network: Reach<Host>) -> Capabilities {
     let ceiling = declared.ceiling();
-    let inside = |reach: Reach<Place>| {
+    let inside = |reach: Reach<AnchoredFolder>| {
         let own = [Anchor::Skill, Anchor::Workspace];
         match reach {
-            Reach::Everything => own.map(Place::at).to_vec(),
+            Reach::Everything => own.map(AnchoredFolder::at).to_vec(),
             Reach::Only(places) => {
                 places.into_iter().filter(|place| own.contains(&place.anchor())).collect()
             }

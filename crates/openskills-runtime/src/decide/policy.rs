@@ -1,14 +1,15 @@
-//! Who may call what: one pure function from a call and the limits that hold to a decision and its reason.
+//! Decides whether a tool call is allowed: a pure function from the call and the limits in force to a decision and its
+//! reason.
 //!
-//! Strictest wins: a rule that denies beats everything, then every list must allow the call. What cannot be understood is
-//! not allowed by a list; no list means no restriction.
+//! The strictest rule wins: a deny rule beats everything else, and then every allowlist must allow the call. A list
+//! never allows a call that cannot be parsed. Without a list there is no restriction.
 
 mod bash;
 mod call;
 mod deny;
 mod forms;
 mod input;
-mod own;
+mod own_programs;
 mod path;
 mod pattern;
 mod programs;
@@ -23,19 +24,19 @@ use serde::{Deserialize, Serialize};
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
-pub use call::{FileArgument, GitSurroundings, Seen, Surroundings, ToolCall, ToolInput};
+pub use call::{CallContext, FileArgument, GitContext, PathLookup, ToolCall, ToolInput};
 
-/// What becomes of a call, from the strictest.
+/// A policy decision, strictest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It must not happen.
+    /// The call is blocked.
     Deny,
-    /// The user must say so.
+    /// The user has to approve the call.
     Ask,
-    /// It may happen.
+    /// The call is allowed.
     Allow,
 }
 
@@ -43,35 +44,35 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Verdict {
-    /// What becomes of the call.
+    /// The decision.
     pub decision: Decision,
-    /// Why, in words.
-    pub because: String,
-    /// Whether it is only that a list does not name it.
+    /// The reason, for people.
+    pub reason: String,
+    /// Whether the only objection is that a list does not mention the call.
     #[serde(skip)]
     #[schemars(skip)]
     pub is_unlisted: bool,
-    /// Whether an approval that showed `exec: any` would answer it.
+    /// Whether an approval that showed `exec: any` would allow the call.
     #[serde(skip)]
     #[schemars(skip)]
     pub is_launcher: bool,
 }
 
-/// Whether the user has approved that a skill's tools run arbitrary code.
+/// Whether the user has approved arbitrary code execution by a skill's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launchers {
-    /// Not that anybody knows: rules that mean arbitrary code ask.
+    /// Not approved: rules that amount to arbitrary code need approval.
     Ask,
-    /// The approval of exactly this skill showed `exec: any`.
+    /// The approval of this exact skill showed `exec: any`.
     Approved,
 }
 
 impl Verdict {
-    pub(crate) fn new(decision: Decision, because: impl Into<String>) -> Self {
-        Self { decision, because: because.into(), is_unlisted: false, is_launcher: false }
+    pub(crate) fn new(decision: Decision, reason: impl Into<String>) -> Self {
+        Self { decision, reason: reason.into(), is_unlisted: false, is_launcher: false }
     }
 
-    /// Returns the stricter of two; of equally strict ones the first.
+    /// Returns the stricter of two verdicts, or the first if they are equally strict.
     fn stricter(self, other: Self) -> Self {
         let is_stricter = (other.decision, other.is_unlisted) < (self.decision, self.is_unlisted);
         if is_stricter { other } else { self }
@@ -88,57 +89,57 @@ impl fmt::Display for Decision {
     }
 }
 
-/// Returns the strictest of several verdicts; `None` if there is none.
+/// Returns the strictest of several verdicts; `None` if there are none.
 pub fn strictest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
     verdicts.into_iter().reduce(Verdict::stricter)
 }
 
-/// What a list of allowed tools means.
+/// How a list of allowed tools is interpreted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolLists {
-    /// What is not in it is denied.
+    /// Calls that are not listed are denied.
     #[default]
     Allowlist,
-    /// What is in it needs no question; everything else is asked about.
+    /// Listed calls need no approval; all others do.
     Preapprove,
 }
 
-/// Decides about a call.
+/// Decides whether a call is allowed.
 pub fn decide(
     call: &ToolCall,
     limits: &ToolLimits,
     lists: ToolLists,
     launchers: Launchers,
-    around: &Surroundings,
+    context: &CallContext,
 ) -> Verdict {
     let denied = limits.deny.iter().filter_map(|rule| {
-        let (decision, what) = match rule::denies(rule, call, around)? {
-            Decision::Deny => (Decision::Deny, "denies it"),
-            Decision::Ask => (Decision::Ask, "denies a part of what it may reach"),
+        let (decision, what) = match rule::denies(rule, call, context)? {
+            Decision::Deny => (Decision::Deny, "denies this call"),
+            Decision::Ask => (Decision::Ask, "denies part of what this call could access"),
             Decision::Allow => return None,
         };
         let shown = match rule {
-            ToolRule::Malformed(text) if text.is_empty() => "a rule that cannot be read".to_owned(),
+            ToolRule::Malformed(text) if text.is_empty() => "a malformed rule".to_owned(),
             rule => format!("`{rule}`"),
         };
         Some(Verdict::new(decision, format!("{shown} {what}")))
     });
     let allowed = limits.allow.iter().map(|list| {
         let rules: Vec<&ToolRule> = list.iter().collect();
-        let verdict = rule::allows(&rules, call, around, launchers);
+        let verdict = rule::allows(&rules, call, context, launchers);
         match (lists, verdict.decision) {
             (ToolLists::Preapprove, Decision::Deny) => {
-                Verdict { is_unlisted: true, ..Verdict::new(Decision::Ask, verdict.because) }
+                Verdict { is_unlisted: true, ..Verdict::new(Decision::Ask, verdict.reason) }
             }
             _ => verdict,
         }
     });
-    let own = own::asks(call, around);
-    let none = Verdict::new(Decision::Allow, "no rule restricts it");
+    let own = own_programs::asks(call, context);
+    let none = Verdict::new(Decision::Allow, "no rule restricts this call");
     strictest(denied.chain(allowed).chain(own)).unwrap_or(none)
 }
 
-/// `*` stands for any characters, blanks too.
+/// Matches a pattern in which `*` stands for any characters, including spaces.
 fn glob(pattern: &str, text: &str) -> bool {
     skill_state::Pattern::new(pattern).matches(text)
 }

@@ -1,4 +1,4 @@
-//! Calls of tools, held to what active skills declare.
+//! Checks tool calls against what active skills declare.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -16,8 +16,7 @@ use skill_state::audit::Clearance;
 use crate::decide::approvals::{origin, subject};
 use crate::decide::permit::{AuthorizeContext, approval};
 use crate::decide::policy::{
-    Decision, GitSurroundings, Launchers, Surroundings, ToolCall, ToolLists, Verdict, decide,
-    strictest,
+    CallContext, Decision, GitContext, Launchers, ToolCall, ToolLists, Verdict, decide, strictest,
 };
 use crate::disclose::load::{Loaded, load};
 use crate::discover::git_files::config_around;
@@ -28,40 +27,41 @@ use crate::runtime::OpenSkillRuntime;
 use crate::state::settings::Settings;
 use crate::{Event, Places, PolicyDecision, RuntimeError, Skill};
 
-/// The most of a call's input that is written to the log.
+/// The log keeps at most this much of a call's input, in bytes.
 const MAX_INPUT: usize = 4096;
 
-/// Who calls a tool, and where.
+/// The skill, task and folder that a tool call belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolContext {
-    /// The skill that calls it, by name or id. Without one, every skill that is active in the session counts.
+    /// The calling skill, by name or id. Without one, the call is checked against every skill that is active in the
+    /// session.
     pub skill: Option<String>,
-    /// The task, if the host names one.
+    /// The task, if the host specifies one.
     pub task_id: Option<String>,
-    /// The folder that the call is made in; the runtime's working folder by default.
+    /// The working folder of the call; by default the runtime's.
     pub cwd: Option<PathBuf>,
-    /// The project, which rules about files are relative to; by default the git repository around `cwd`.
+    /// The project that file rules are relative to; by default the git repository that contains `cwd`.
     pub project: Option<PathBuf>,
 }
 
 impl OpenSkillRuntime {
-    /// Decides whether a tool may be called. A call that names its skill is held to that skill; one that does not, to every
-    /// skill that is active in the session. `None` if no skill restricts it because none is active.
+    /// Decides whether a tool may be called. A call that names its skill is checked against that skill, any other call
+    /// against every skill that is active in the session. Returns `None` if no skill is active.
     ///
-    /// The decision is in the log before it is returned.
+    /// The decision is logged before it is returned.
     pub fn check_tool(
         &mut self,
         context: &ToolContext,
         tool: &str,
         input: &Value,
     ) -> Result<Option<Verdict>, RuntimeError> {
-        let around = self.surroundings(context)?;
+        let call_context = self.call_context(context)?;
         let found = |path: &Path| fs::canonicalize(path).ok();
-        let call = ToolCall::from_json(tool, input, &around, |path| Some(real(path)), found);
+        let call = ToolCall::from_json(tool, input, &call_context, |path| Some(real(path)), found);
         let lists = self.tool_lists()?;
         let verdict = match &context.skill {
-            Some(name) => Some(self.judge(self.skill(name)?, &call, lists, &around)?),
-            None => self.judge_active(&call, lists, &around)?,
+            Some(name) => Some(self.judge(self.skill(name)?, &call, lists, &call_context)?),
+            None => self.judge_active(&call, lists, &call_context)?,
         };
         let Some(verdict) = verdict else { return Ok(None) };
         let skill_id = context.skill.as_ref().and_then(|name| self.skill(name).ok());
@@ -73,7 +73,7 @@ impl OpenSkillRuntime {
             action: tool.to_owned(),
             input,
             decision: verdict.decision,
-            because: redact(&verdict.because).into_owned(),
+            reason: redact(&verdict.reason).into_owned(),
         }))?;
         Ok(Some(verdict))
     }
@@ -83,28 +83,28 @@ impl OpenSkillRuntime {
         skill: &Skill,
         call: &ToolCall,
         lists: ToolLists,
-        around: &Surroundings,
+        call_context: &CallContext,
     ) -> Result<Verdict, RuntimeError> {
         let loaded = load(skill, self.config.strictness())?;
         let declared = Declared::of(&loaded.document.frontmatter, None);
-        // What a server lists can take tools away; it never gives one.
+        // A served skill can restrict tools but never preapprove one.
         let lists = if skill.served_by().is_some() { ToolLists::Allowlist } else { lists };
         let denied = self.found.policy.denied_tools.iter().cloned().collect();
         let org = ToolLimits { deny: denied, ..ToolLimits::default() };
         let limits = declared.tools.meet(&org);
-        let mut verdict = decide(call, &limits, lists, Launchers::Ask, around);
-        // The whole skill is read for its digest, so only where that makes a difference.
+        let mut verdict = decide(call, &limits, lists, Launchers::Ask, call_context);
+        // Computing the digest reads the whole skill, so do it only if the answer matters.
         if verdict.is_launcher && self.showed_any_code(skill, &loaded)? {
-            verdict = decide(call, &limits, lists, Launchers::Approved, around);
+            verdict = decide(call, &limits, lists, Launchers::Approved, call_context);
         }
-        Ok(Verdict { because: format!("{}: {}", skill.id, verdict.because), ..verdict })
+        Ok(Verdict { reason: format!("{}: {}", skill.id, verdict.reason), ..verdict })
     }
 
-    /// Returns true if the user has approved exactly this skill, and was shown that it runs any code.
+    /// Returns true if the user approved exactly this content and was shown that it may run any code.
     fn showed_any_code(&self, skill: &Skill, loaded: &Loaded) -> Result<bool, RuntimeError> {
         let Some(state) = self.places()?.state.clone() else { return Ok(false) };
         let approvals = Approvals::load(&state)?;
-        // Most skills have none, and then nothing has to be read.
+        // Most skills have no approval, and then nothing has to be read.
         if approvals.last_of(&origin(skill), skill.name.as_ref()).is_none() {
             return Ok(false);
         }
@@ -114,7 +114,7 @@ impl OpenSkillRuntime {
         let found = approval(&subject, &self.found.policy, &approvals, &context);
         let is_shown = found
             .is_some_and(|found| *found.capabilities.of(CapabilityKind::Exec) == Extent::Anything);
-        // No approval stands for what the audit blocks or what is revoked.
+        // No approval overrides a blocking audit or a revocation.
         Ok(is_shown
             && match self.inspect(skill, &subject)?.clearance {
                 Clearance::Clear | Clearance::Review(_) => true,
@@ -126,29 +126,29 @@ impl OpenSkillRuntime {
         &self,
         call: &ToolCall,
         lists: ToolLists,
-        around: &Surroundings,
+        call_context: &CallContext,
     ) -> Result<Option<Verdict>, RuntimeError> {
         let mut verdicts = Vec::new();
         for (id, hash) in self.session.active()? {
-            // A skill that is not what it was when it was activated restricts as hard as can be.
+            // A skill that changed after it was activated denies every call.
             let same = self.skill(&id).and_then(|skill| {
                 let is_same = self.hash(skill)? == hash;
-                is_same.then(|| self.judge(skill, call, lists, around)).transpose()
+                is_same.then(|| self.judge(skill, call, lists, call_context)).transpose()
             });
             let gone = || {
-                let because = format!(
-                    "{id}: it is active, and gone or changed since; activate it again, or the user ends it: openskills deactivate {} --session {}",
+                let reason = format!(
+                    "{id}: the active skill was removed or changed; activate it again, or ask the user to run `openskills deactivate {} --session {}`",
                     shell_word(&id),
                     shell_word(&self.session.id)
                 );
-                Verdict::new(Decision::Deny, because)
+                Verdict::new(Decision::Deny, reason)
             };
             verdicts.push(same.ok().flatten().unwrap_or_else(gone));
         }
         Ok(strictest(verdicts))
     }
 
-    /// Returns what lists of tools mean: the user's choice, unless the organisation has made it.
+    /// Returns how lists of tools are interpreted: the user's setting, unless the organization enforces one.
     pub fn tool_lists(&self) -> Result<ToolLists, RuntimeError> {
         if self.found.policy.tools_are_allowlists {
             return Ok(ToolLists::Allowlist);
@@ -156,7 +156,7 @@ impl OpenSkillRuntime {
         Ok(Settings::load(self.places()?)?.allowed_tools)
     }
 
-    fn surroundings(&self, context: &ToolContext) -> Result<Surroundings, RuntimeError> {
+    fn call_context(&self, context: &ToolContext) -> Result<CallContext, RuntimeError> {
         let places = self.places()?;
         let cwd = match &context.cwd {
             Some(cwd) => places.cwd.as_path().join(cwd),
@@ -164,24 +164,24 @@ impl OpenSkillRuntime {
         };
         let project = match (&context.project, &self.config.project_root) {
             (Some(project), _) | (None, Some(project)) => places.cwd.as_path().join(project),
-            (None, None) => project_around(&cwd, places)?,
+            (None, None) => enclosing_project(&cwd, places)?,
         };
         let home = places.home.as_ref().map(AbsPath::as_path);
-        let around =
-            Surroundings::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok());
-        Ok(around.with_git(git_around(&project, &cwd)))
+        let call_context =
+            CallContext::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok());
+        Ok(call_context.with_git(git_context(&project, &cwd)))
     }
 }
 
-/// Finds out what git would work with in a folder of a project.
-fn git_around(project: &Path, cwd: &Path) -> GitSurroundings {
+/// Finds out what git would use in a folder of a project.
+fn git_context(project: &Path, cwd: &Path) -> GitContext {
     let (project, cwd) = (real(project), real(cwd));
     let between =
         cwd.ancestors().take_while(|folder| **folder != project && folder.starts_with(&project));
     let is_repository = |folder: &&Path| {
         [".git", "HEAD"].iter().any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
     };
-    GitSurroundings {
+    GitContext {
         nested: between.into_iter().find(is_repository).map(Path::to_owned),
         remotes: config_around(&project).map_or_else(BTreeSet::new, |config| remotes(&config)),
     }
@@ -198,15 +198,15 @@ fn remotes(config: &str) -> BTreeSet<String> {
     names.collect()
 }
 
-fn project_around(cwd: &Path, places: &Places) -> Result<PathBuf, RuntimeError> {
+fn enclosing_project(cwd: &Path, places: &Places) -> Result<PathBuf, RuntimeError> {
     let cwd = AbsPath::new(cwd)
         .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
     let project = find_project(None, &Places { cwd, ..places.clone() })?;
     Ok(project.root.as_path().to_owned())
 }
 
-/// Returns where a path really is. Where a link leads counts as much as where it stands; of what is not there yet, the
-/// folder that is. A link to nothing could lead anywhere, so it is nowhere that a rule is about.
+/// Returns the real path of a file, resolving links. For a file that does not exist yet, its nearest existing folder is
+/// resolved. A dangling link could lead anywhere, so it maps to `/`, which no rule allows.
 fn real(path: &Path) -> PathBuf {
     for folder in path.ancestors() {
         if let Ok(real) = fs::canonicalize(folder) {
@@ -220,7 +220,7 @@ fn real(path: &Path) -> PathBuf {
     PathBuf::from("/")
 }
 
-/// Returns the beginning of a text.
+/// Truncates a text for the log.
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(MAX_INPUT);
     while !text.is_char_boundary(end) {

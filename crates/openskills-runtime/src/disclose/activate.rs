@@ -1,4 +1,4 @@
-//! A skill's instructions, as a model gets to read them.
+//! Builds the text that a model reads when a skill is activated.
 
 use std::fmt::Write as _;
 
@@ -12,41 +12,41 @@ use skill::{
 use skill_fs::{Root, SkillFile, WalkLimits, list_files};
 
 use crate::decide::approvals::corteza_trust;
-use crate::disclose::arguments::{Values, substitute};
+use crate::disclose::arguments::{SubstitutionInput, substitute};
 use crate::disclose::load::Loaded;
 use crate::disclose::prompt::xml_escaped;
-use crate::disclose::schema_arguments::Fitting;
-use crate::discover::index::Place;
+use crate::disclose::schema_arguments::ParsedArguments;
+use crate::discover::index::SkillLocation;
 use crate::quote::shell_word;
 use crate::{RuntimeError, Skill, SkillActivation};
 
-/// The most files of a skill that an activation names.
+/// The maximum number of files that an activation lists.
 pub const MAX_LISTED: usize = 100;
 
-/// Who starts a skill.
+/// Who invokes a skill.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Invoker {
-    /// The model, by itself.
+    /// The model.
     #[default]
     Model,
-    /// The user, by `/name`.
+    /// The user, with `/name`.
     User,
 }
 
-/// How to activate a skill.
+/// Options for [`activate`](crate::OpenSkillRuntime::activate).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ActivateOptions {
-    /// Who starts it.
+    /// Who invokes it.
     pub invoker: Invoker,
-    /// The arguments, as they were typed.
+    /// The arguments, as typed.
     pub arguments: Option<String>,
-    /// The task that it belongs to.
+    /// The task that the activation belongs to.
     pub task_id: Option<String>,
-    /// Whether to give the instructions again even though they are active in the session.
-    pub again: bool,
-    /// How a client that has no files reads one of the skill, in words; it is not told where the skill is then.
-    pub read_by: Option<String>,
-    /// Whether a skill that asks for it may attach its libraries, in place of loading them alone.
+    /// Whether to return the instructions even if they are already active in the session.
+    pub repeat: bool,
+    /// For clients without file access: how to read a file of the skill. If set, the skill's folder is not disclosed.
+    pub read_hint: Option<String>,
+    /// Whether a skill that requests it may attach its libraries instead of only loading them.
     pub attach: bool,
 }
 
@@ -57,57 +57,57 @@ pub struct LoadedSkill {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it does and when to use it.
+    /// What the skill does and when to use it.
     pub description: String,
-    /// The folder that relative paths start at; absent for a builtin skill.
+    /// The folder that relative paths refer to; absent for a builtin skill.
     pub directory: Option<String>,
-    /// What the model follows, arguments put in. Where the same is active in the session already, a note that says so.
+    /// The instructions with arguments filled in, or a note if they are already active in the session.
     pub instructions: String,
-    /// The instructions as they go to the model: marked as a skill's, with its folder and the names of its files.
+    /// The full text for the model: the instructions, marked as a skill's, with its folder and the names of its files.
     pub content: String,
-    /// The skill's files, none of them read.
+    /// The skill's files; only their names.
     pub resources: Resources,
-    /// What its frontmatter asks of the host.
+    /// What its frontmatter requests from the host.
     pub requests: Requests,
-    /// The arguments by name, where the skill describes them.
+    /// The arguments by name, if the skill has an argument schema.
     pub arguments: Option<Value>,
     /// The record for the log.
     pub activation: SkillActivation,
-    /// What was noticed on the way.
+    /// Warnings found while loading it.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether this very activation was noted in the session.
+    /// Whether this activation was recorded in the session.
     pub(crate) is_noted: bool,
 }
 
 /// The names of a skill's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// Their paths seen from the skill, sorted, at most [`MAX_LISTED`].
+    /// Their paths relative to the skill's folder, sorted, at most [`MAX_LISTED`].
     pub files: Vec<String>,
     /// How many more there are.
     pub more: usize,
 }
 
-/// What a skill's frontmatter asks of the host, as data. Nothing of it is done by the runtime: hooks are never run.
+/// What a skill's frontmatter requests from the host, as data. The runtime acts on none of it; hooks are never run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Requests {
-    /// The tools it may use; absent means no restriction.
+    /// The tools that the skill may use; absent means no restriction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
-    /// Tools taken away.
+    /// The tools that the skill must not use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disallowed_tools: Option<Vec<String>>,
-    /// The model for its turns.
+    /// The model to use while the skill is active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard the model should think.
+    /// The reasoning effort for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// `fork` for a sub-agent of its own.
+    /// `fork` to run in a separate subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<&'static str>,
-    /// The kind of sub-agent.
+    /// The type of subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Whether it runs in the background.
@@ -116,25 +116,26 @@ pub struct Requests {
     /// Lifecycle hooks, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<Value>,
-    /// Globs of the files it is about.
+    /// Globs of the files that the skill applies to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// The shell of its inline commands.
+    /// The shell for its inline commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<&'static str>,
-    /// How far it is trusted: `managed`, `package`, `user`, `project` or `local`, by where it is, and lower where it says so itself. A host asks before the first use of a `local` one in a session.
+    /// Trust level: `managed`, `package`, `user`, `project` or `local`. It follows from where the skill is; the skill
+    /// itself can only lower it. A host asks before the first use of a `local` skill in a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<&'static str>,
-    /// `returning` for a run to a result, `conversational` for a turn that is handed over.
+    /// `returning` if the skill runs to a result, `conversational` if it takes over the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interaction: Option<&'static str>,
-    /// What it says that it changes; absent where it says nothing.
+    /// The side effects that the skill declares; absent if it declares none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side_effects: Option<Vec<&'static str>>,
-    /// Libraries that it needs; they are there.
+    /// Libraries that the skill needs. All of them are installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<String>,
-    /// Whether to attach them; only where the host allowed it.
+    /// Whether to attach the libraries; true only if the host allowed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach: Option<bool>,
 }
@@ -172,19 +173,19 @@ impl Requests {
     }
 }
 
-/// Returns what a skill says that it changes, in words.
+/// Returns the names of the side effects that a skill declares.
 pub(crate) fn side_effects(frontmatter: &Frontmatter) -> Option<Vec<&'static str>> {
-    let word = |effect: &SideEffect| match effect {
+    let name = |effect: &SideEffect| match effect {
         SideEffect::None => "none",
         SideEffect::Filesystem => "filesystem",
         SideEffect::Network => "network",
         SideEffect::Session => "session",
         SideEffect::External => "external",
     };
-    Some(frontmatter.corteza.side_effects.as_ref()?.iter().map(word).collect())
+    Some(frontmatter.corteza.side_effects.as_ref()?.iter().map(name).collect())
 }
 
-/// Refuses who may not start the skill, by all that its files say.
+/// Fails if the skill's files do not allow `invoker` to invoke it.
 pub(crate) fn check_invoker(
     skill: &Skill,
     loaded: &Loaded,
@@ -194,21 +195,21 @@ pub(crate) fn check_invoker(
     let by_model = loaded.document.frontmatter.model_may_invoke() && by_codex != Some(false);
     let (message, hint) = match invoker {
         Invoker::Model if !by_model => (
-            format!("the model may not start `{}` by itself", skill.id),
+            format!("the model is not allowed to invoke `{}`", skill.id),
             skill.user_may_invoke.then(|| {
                 let name = format!("/{}", skill.id);
-                format!("the user can: openskills activate {}", shell_word(&name))
+                format!("the user can run `openskills activate {}`", shell_word(&name))
             }),
         ),
         Invoker::User if !skill.user_may_invoke => {
-            (format!("the user may not start `{}` by name", skill.id), None)
+            (format!("the user is not allowed to invoke `{}` by name", skill.id), None)
         }
         Invoker::Model | Invoker::User => return Ok(()),
     };
     Err(RuntimeError::PermissionDenied { message, hint })
 }
 
-/// Splits what a user typed after a slash into the name and the arguments; `None` if there is no slash.
+/// Splits `/name arguments` into the name and the arguments; `None` if there is no slash.
 ///
 /// ```
 /// use openskills_runtime::user_invocation;
@@ -225,54 +226,54 @@ pub fn user_invocation(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// What placeholders in instructions stand for.
-pub(crate) struct Given<'a> {
-    /// The arguments as they were written.
+/// The values for placeholders in instructions.
+pub(crate) struct PlaceholderInput<'a> {
+    /// The arguments, as typed.
     pub(crate) arguments: Option<&'a str>,
-    /// The arguments as the skill's schema takes them.
-    pub(crate) fitting: Option<&'a Fitting>,
+    /// The arguments, parsed by the skill's schema.
+    pub(crate) parsed: Option<&'a ParsedArguments>,
     pub(crate) session_id: &'a str,
     pub(crate) skill_dir: &'a str,
 }
 
-/// Returns the body with every placeholder filled in.
+/// Returns the body with its placeholders filled in.
 pub(crate) fn instructions(
     body: &str,
     frontmatter: &Frontmatter,
     skill: &Skill,
-    given: &Given<'_>,
+    given: &PlaceholderInput<'_>,
 ) -> Result<String, RuntimeError> {
-    let Given { arguments, fitting, session_id, skill_dir } = *given;
-    let names = match (&frontmatter.arguments, fitting) {
-        (_, Some(fitting)) => fitting.names.as_slice(),
+    let PlaceholderInput { arguments, parsed, session_id, skill_dir } = *given;
+    let names = match (&frontmatter.arguments, parsed) {
+        (_, Some(parsed)) => parsed.names.as_slice(),
         (Some(Arguments::Names(names)), None) => names.as_slice(),
         (Some(Arguments::Schema(_)) | None, None) => &[],
     };
-    let list = fitting.map(|fitting| fitting.list.as_slice());
-    let values = Values { arguments, list, names, skill_dir, session_id };
+    let list = parsed.map(|parsed| parsed.list.as_slice());
+    let values = SubstitutionInput { arguments, list, names, skill_dir, session_id };
     substitute(body, &values).ok_or_else(|| RuntimeError::PermissionDenied {
         message: format!(
-            "the instructions of `{}` grow too long by what is put into them",
+            "the instructions of `{}` are too long after placeholder substitution",
             skill.id
         ),
         hint: None,
     })
 }
 
-/// Returns the names of a skill's files, without its SKILL.md and the marker.
+/// Returns the names of a skill's files, except its SKILL.md and the install marker.
 pub(crate) fn resources(skill: &Skill, root: Option<&Root>) -> Result<Resources, RuntimeError> {
     let all: Vec<String> = match (&skill.place, root) {
-        (Place::Builtin(builtin), _) => {
+        (SkillLocation::Builtin(builtin), _) => {
             builtin.files.iter().skip(1).map(|(path, _)| (*path).to_owned()).collect()
         }
-        (Place::Served(served), _) => served
+        (SkillLocation::Served(served), _) => served
             .files
             .iter()
             .map(|file| file.path.clone())
             .filter(|path| path != skill::SKILL_FILE)
             .collect(),
-        (Place::Folder { .. }, None) => Vec::new(),
-        (Place::Folder { file, .. }, Some(root)) => list_files(root, &WalkLimits::SKILL)?
+        (SkillLocation::Folder { .. }, None) => Vec::new(),
+        (SkillLocation::Folder { file, .. }, Some(root)) => list_files(root, &WalkLimits::SKILL)?
             .into_iter()
             .map(|path| path.to_string())
             .filter(|path| SkillFile::named(path) != *file && path != MARKER_FILE)
@@ -282,8 +283,8 @@ pub(crate) fn resources(skill: &Skill, root: Option<&Root>) -> Result<Resources,
     Ok(Resources { files: all.into_iter().take(MAX_LISTED).collect(), more })
 }
 
-/// Returns the instructions as they go to the model (A5). Nothing in them can end the block they stand in.
-pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill, read_by: Option<&str>) -> String {
+/// Returns the text for the model (A5). The instructions cannot close the block that they are in.
+pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill, read_hint: Option<&str>) -> String {
     let mut text = String::new();
     let server =
         skill.served_by().map(|(server, _)| format!(" server=\"{}\"", xml_escaped(server)));
@@ -298,9 +299,9 @@ pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill, read_by: Option<&str>
     let body = defused(&loaded.instructions);
     writeln!(text, "{opening}\n{body}\n").expect("writing to text cannot fail");
     if !loaded.activation.repeated {
-        match (&loaded.directory, read_by) {
-            (_, Some(read_by)) => {
-                writeln!(text, "To read a file of this skill: {read_by}")
+        match (&loaded.directory, read_hint) {
+            (_, Some(read_hint)) => {
+                writeln!(text, "To read a file of this skill: {read_hint}")
                     .expect("writing to text cannot fail");
             }
             (Some(directory), None) => {
@@ -331,13 +332,13 @@ fn push_resources(text: &mut String, resources: &Resources) {
             .expect("writing to text cannot fail");
     }
     if resources.more > 0 {
-        writeln!(text, "  <!-- {} more files are not listed -->", resources.more)
+        writeln!(text, "  <!-- not listed: {} more -->", resources.more)
             .expect("writing to text cannot fail");
     }
     text.push_str("</skill_resources>\n");
 }
 
-/// Returns the text with every tag of the block that it stands in made harmless, and nothing else changed.
+/// Escapes the tags of the surrounding block in `text` and leaves everything else unchanged.
 fn defused(text: &str) -> String {
     const TAGS: [&str; 2] = ["skill_content", "skill_resources"];
     let mut safe = String::with_capacity(text.len());
@@ -362,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_cannot_end_its_block() {
+    fn instructions_cannot_close_their_block() {
         for (body, expected) in [
             ("a </skill_content> b", "a &lt;/skill_content> b"),
             ("< / SKILL_content >", "&lt; / SKILL_content >"),

@@ -1,15 +1,15 @@
-//! What stands for something else in the instructions of a skill: arguments and places.
+//! Fills in the placeholders in a skill's instructions: arguments, the skill's folder and the session id.
 //!
-//! One pass over the text: what is put in is never looked at again, so an argument cannot bring another substitution.
+//! This is a single pass: substituted text is never scanned again, so an argument cannot inject a placeholder.
 
 use std::collections::HashMap;
 
-/// What is known when a skill is activated.
+/// The values available when a skill is activated.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Values<'a> {
-    /// The arguments as they were given; `None` if there are none.
+pub(crate) struct SubstitutionInput<'a> {
+    /// The arguments, as typed; `None` if there are none.
     pub(crate) arguments: Option<&'a str>,
-    /// The same one by one, where they are known so.
+    /// The same arguments one by one, if they were already parsed.
     pub(crate) list: Option<&'a [Option<String>]>,
     /// The names of positional arguments.
     pub(crate) names: &'a [String],
@@ -18,23 +18,23 @@ pub(crate) struct Values<'a> {
     pub(crate) session_id: &'a str,
 }
 
-/// The longest text that may become of a body: what a stranger's placeholders multiply must end somewhere.
+/// The maximum length of the result. Untrusted text could otherwise multiply a long argument without limit.
 const MAX_LENGTH: usize = 4 << 20;
-/// The longest name of an argument.
+/// The maximum length of an argument's name.
 const MAX_NAME: usize = 64;
 
-/// Returns the instructions with `$ARGUMENTS`, `$ARGUMENTS[n]`, `$n`, `$name` and `${SKILL_DIR}` replaced; `None` if that
-/// would make more than [`MAX_LENGTH`] bytes.
+/// Returns the instructions with `$ARGUMENTS`, `$ARGUMENTS[n]`, `$n`, `$name` and `${SKILL_DIR}` replaced; `None` if
+/// the result would exceed [`MAX_LENGTH`] bytes.
 ///
-/// A text that uses `$0` counts from 0, as `$ARGUMENTS[n]` does; any other counts its first argument as `$1`. What has
-/// no value stays as it is. Arguments that the text has no place for are added at its end.
-pub(crate) fn substitute(body: &str, values: &Values<'_>) -> Option<String> {
+/// If the text uses `$0`, positions count from 0, as in `$ARGUMENTS[n]`; otherwise the first argument is `$1`.
+/// Placeholders without a value are left as they are. If the text uses no argument at all, the arguments are appended.
+pub(crate) fn substitute(body: &str, values: &SubstitutionInput<'_>) -> Option<String> {
     let list = match values.list {
         Some(list) => list.to_vec(),
         None => values.arguments.map(split).unwrap_or_default().into_iter().map(Some).collect(),
     };
     let names = values.names.iter().enumerate().map(|(at, name)| (name.as_str(), at));
-    let known = Known {
+    let known = Placeholders {
         values,
         list: &list,
         first: if has_zero(body) { 0 } else { 1 },
@@ -48,11 +48,11 @@ pub(crate) fn substitute(body: &str, values: &Values<'_>) -> Option<String> {
         rest = &rest[at..];
         let (length, value) = known.placeholder(rest);
         match value {
-            Some(Value::Argument(value)) => {
+            Some(Substitution::Argument(value)) => {
                 is_used = true;
                 text.push_str(value);
             }
-            Some(Value::Place(value)) => text.push_str(value),
+            Some(Substitution::Environment(value)) => text.push_str(value),
             None => text.push_str(&rest[..length]),
         }
         if text.len() > MAX_LENGTH {
@@ -69,37 +69,37 @@ pub(crate) fn substitute(body: &str, values: &Values<'_>) -> Option<String> {
     Some(text)
 }
 
-enum Value<'a> {
+enum Substitution<'a> {
     Argument(&'a str),
-    Place(&'a str),
+    Environment(&'a str),
 }
 
-/// What can be put in. A look at one placeholder costs the same wherever it stands.
-struct Known<'a> {
-    values: &'a Values<'a>,
+/// Resolves placeholders. Each lookup takes constant time, so hostile text cannot slow it down.
+struct Placeholders<'a> {
+    values: &'a SubstitutionInput<'a>,
     list: &'a [Option<String>],
-    /// The number of the first argument.
+    /// The position number of the first argument: 0 or 1.
     first: usize,
-    /// Where the argument of a name is.
+    /// The index of each named argument.
     names: HashMap<&'a str, usize>,
 }
 
-impl<'a> Known<'a> {
-    fn item(&self, at: Option<usize>) -> Option<Value<'a>> {
-        at.and_then(|at| self.list.get(at)?.as_deref()).map(Value::Argument)
+impl<'a> Placeholders<'a> {
+    fn item(&self, at: Option<usize>) -> Option<Substitution<'a>> {
+        at.and_then(|at| self.list.get(at)?.as_deref()).map(Substitution::Argument)
     }
 
-    fn arguments(&self) -> Value<'a> {
-        Value::Argument(self.values.arguments.unwrap_or_default())
+    fn arguments(&self) -> Substitution<'a> {
+        Substitution::Argument(self.values.arguments.unwrap_or_default())
     }
 
-    /// Returns how long the placeholder at the start of `text` is, and what stands for it.
-    fn placeholder(&self, text: &str) -> (usize, Option<Value<'a>>) {
+    /// Returns the length of the placeholder at the start of `text`, and its value.
+    fn placeholder(&self, text: &str) -> (usize, Option<Substitution<'a>>) {
         let braced = [
-            ("${SKILL_DIR}", Value::Place(self.values.skill_dir)),
-            ("${CLAUDE_SKILL_DIR}", Value::Place(self.values.skill_dir)),
-            ("${SESSION_ID}", Value::Place(self.values.session_id)),
-            ("${CLAUDE_SESSION_ID}", Value::Place(self.values.session_id)),
+            ("${SKILL_DIR}", Substitution::Environment(self.values.skill_dir)),
+            ("${CLAUDE_SKILL_DIR}", Substitution::Environment(self.values.skill_dir)),
+            ("${SESSION_ID}", Substitution::Environment(self.values.session_id)),
+            ("${CLAUDE_SESSION_ID}", Substitution::Environment(self.values.session_id)),
             ("${ARGUMENTS}", self.arguments()),
         ];
         for (name, value) in braced {
@@ -124,12 +124,12 @@ impl<'a> Known<'a> {
                 _ => (length, Some(self.arguments())),
             };
         }
-        // A name may have hyphens, which end a word elsewhere: the longest name that fits is meant.
+        // Names may contain hyphens, which also end a word, so the longest matching name wins.
         let is_part = |byte: &u8| {
             !byte.is_ascii() || byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
         };
-        let most = text[1..].bytes().take(MAX_NAME).take_while(is_part);
-        let named = (1..=most.count()).rev().find_map(|length| {
+        let longest = text[1..].bytes().take(MAX_NAME).take_while(is_part);
+        let named = (1..=longest.count()).rev().find_map(|length| {
             let name = text.get(1..1 + length)?;
             let at = *self.names.get(name)?;
             (!text[1 + length..].starts_with(is_word)).then_some((length, at))
@@ -145,19 +145,19 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Returns how many digits a text starts with, and their number unless it is too large for one.
+/// Returns the number of leading digits, and their value unless it overflows.
 fn number(text: &str) -> Option<(usize, Option<usize>)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     (digits > 0).then(|| (digits, text[..digits].parse().ok()))
 }
 
-/// Returns true if the text counts its arguments from 0.
+/// Returns true if the text numbers its arguments from 0.
 fn has_zero(body: &str) -> bool {
     body.match_indices("$0")
         .any(|(at, _)| !body[at + 2..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Splits arguments as a shell would: at white space, outside quotes.
+/// Splits arguments like a shell: at whitespace outside quotes.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut current: Option<String> = None;
@@ -188,13 +188,18 @@ mod tests {
 
     fn check(body: &str, arguments: Option<&str>, expected: &str) {
         let names = ["issue".to_owned(), "issue-number".to_owned(), "branch".to_owned()];
-        let values =
-            Values { arguments, list: None, names: &names, skill_dir: "/s/pdf", session_id: "s1" };
+        let values = SubstitutionInput {
+            arguments,
+            list: None,
+            names: &names,
+            skill_dir: "/s/pdf",
+            session_id: "s1",
+        };
         assert_eq!(substitute(body, &values).unwrap(), expected, "{body} {arguments:?}");
     }
 
     #[test]
-    fn every_form_is_replaced() {
+    fn every_form_of_placeholder_is_replaced() {
         check("Fix $ARGUMENTS now", Some("a 'b c'"), "Fix a 'b c' now");
         check("$1 and $2", Some("a 'b c'"), "a and b c");
         check("$0 and $1", Some("a 'b c'"), "a and b c");
@@ -208,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_stays() {
+    fn placeholders_without_a_value_are_kept() {
         check(
             "$3 $HOME ${HOME} $ $$ $issues",
             Some("a"),
@@ -222,15 +227,15 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_brings_no_further_substitution() {
+    fn arguments_cannot_inject_placeholders() {
         check("$1|$2", Some("$2 ${SKILL_DIR}"), "$2|${SKILL_DIR}");
         check("$ARGUMENTS", Some("$ARGUMENTS"), "$ARGUMENTS");
     }
 
     #[test]
-    fn hostile_bodies_cost_no_more_than_they_weigh() {
+    fn hostile_bodies_take_linear_time() {
         let names: Vec<String> = (0..8_000).map(|n| format!("a{n}")).collect();
-        let values = Values {
+        let values = SubstitutionInput {
             arguments: Some("x"),
             list: None,
             names: &names,
@@ -242,19 +247,19 @@ mod tests {
             let text = substitute(&body, &values).unwrap();
             assert!(text.len() <= body.len() + 20, "{piece}");
         }
-        let long = Values { skill_dir: &"d".repeat(4_000), ..values };
+        let long = SubstitutionInput { skill_dir: &"d".repeat(4_000), ..values };
         assert_eq!(substitute(&"${SKILL_DIR}".repeat(80_000), &long), None);
     }
 
     #[test]
-    fn arguments_without_a_place_are_added() {
+    fn unused_arguments_are_appended() {
         check("Do it.", Some("a b"), "Do it.\n\nARGUMENTS: a b");
         check("Do it.", Some(""), "Do it.");
         check("Do it.", None, "Do it.");
     }
 
     #[test]
-    fn arguments_are_split_as_in_a_shell() {
+    fn arguments_are_split_like_in_a_shell() {
         for (text, expected) in [
             ("", &[][..]),
             ("  a  b ", &["a", "b"]),

@@ -1,50 +1,51 @@
-//! A skill as another program is told of it: its frontmatter, and every file with its digest.
+//! Describes a skill to another program: its frontmatter, and every file with its digest.
 
 use serde_json::{Map, Value};
 use skill::raw_frontmatter;
 use skill_fs::{Kind, WalkLimits};
 
 use crate::disclose::resource::{files, read};
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 use crate::runtime::OpenSkillRuntime;
 use crate::served::ServedFile;
 use crate::{Depth, Event, ReadOptions, RuntimeError};
 
-/// What is in a skill.
+/// The contents of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {
-    /// Every field of the frontmatter, as it was written.
+    /// Every frontmatter field, as written.
     pub frontmatter: Map<String, Value>,
-    /// Every regular file, sorted.
+    /// Every regular file, sorted by path.
     pub files: Vec<FileDigest>,
 }
 
-/// A file of a skill.
+/// A skill file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDigest {
-    /// Its path, seen from the skill.
+    /// Path relative to the skill's folder.
     pub path: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: u64,
-    /// The digest of its bytes: `sha256:` and 64 digits.
+    /// Digest of its bytes: `sha256:` and 64 hex digits.
     pub sha256: String,
 }
 
-/// How many files and bytes of a skill every MCP host accepts.
+/// The number of files, and of bytes, that every MCP host must accept.
 const MCP_FILES: usize = 512;
 const MCP_BYTES: u64 = 16 << 20;
 
-/// Says how a skill is larger than what every MCP host accepts, if it is.
+/// Returns a warning if a skill is larger than what every MCP host must accept.
 pub fn beyond_mcp_limits(files: usize, bytes: u64) -> Option<String> {
     let is_beyond = files > MCP_FILES || bytes > MCP_BYTES;
     is_beyond.then(|| {
         format!(
-            "it has {files} files with {bytes} bytes; every MCP host accepts {MCP_FILES} files with {MCP_BYTES} bytes, and some no more"
+            "it has {files} files ({bytes} bytes in total); some MCP hosts accept at most {MCP_FILES} files ({MCP_BYTES} bytes)"
         )
     })
 }
 
-/// Says which fields of a frontmatter do not fit the standard, if any do. A strict MCP client refuses the whole list for one such skill.
+/// Returns which frontmatter fields violate the standard, if any. A strict MCP client rejects the whole list because of
+/// one such skill.
 pub fn beyond_standard(frontmatter: &Map<String, Value>) -> Option<String> {
     let wrong: Vec<&str> = STANDARD
         .iter()
@@ -57,7 +58,7 @@ pub fn beyond_standard(frontmatter: &Map<String, Value>) -> Option<String> {
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
-/// A field that the standard knows, and what it says of it.
+/// A frontmatter field of the standard and its rule.
 struct Field {
     key: &'static str,
     is_required: bool,
@@ -70,7 +71,7 @@ const STANDARD: [Field; 6] = [
         key: "name",
         is_required: true,
         fits: |value| value.as_str().is_some_and(is_standard_name),
-        rule: "`name` must be 1 to 64 of a-z, 0-9 and single inner hyphens",
+        rule: "`name` must be 1 to 64 lowercase letters and digits; single hyphens may separate words",
     },
     Field {
         key: "description",
@@ -78,31 +79,31 @@ const STANDARD: [Field; 6] = [
         fits: |value| {
             value.as_str().is_some_and(|text| !text.trim().is_empty() && has_at_most(text, 1024))
         },
-        rule: "`description` must be a text of 1 to 1024 characters",
+        rule: "`description` must be a string of 1 to 1024 characters",
     },
     Field {
         key: "license",
         is_required: false,
         fits: Value::is_string,
-        rule: "`license` must be a text",
+        rule: "`license` must be a string",
     },
     Field {
         key: "compatibility",
         is_required: false,
         fits: |value| value.as_str().is_some_and(|text| !text.is_empty() && has_at_most(text, 500)),
-        rule: "`compatibility` must be a text of 1 to 500 characters",
+        rule: "`compatibility` must be a string of 1 to 500 characters",
     },
     Field {
         key: "metadata",
         is_required: false,
         fits: |value| value.as_object().is_some_and(|all| all.values().all(Value::is_string)),
-        rule: "`metadata` must map texts to texts",
+        rule: "`metadata` must map strings to strings",
     },
     Field {
         key: "allowed-tools",
         is_required: false,
         fits: Value::is_string,
-        rule: "`allowed-tools` must be one text, with spaces between the tools",
+        rule: "`allowed-tools` must be a single string of tools separated by spaces",
     },
 ];
 
@@ -119,7 +120,7 @@ fn is_standard_name(name: &str) -> bool {
 }
 
 impl OpenSkillRuntime {
-    /// Writes to the log that a skill is left out of what MCP clients list; once for each as long as this runtime lives.
+    /// Logs that a skill is not listed for MCP clients, once per skill in the lifetime of this runtime.
     pub fn warn_not_listed(&mut self, id: &str, warning: String) -> Result<(), RuntimeError> {
         if !self.warned.insert(format!("not listed: {id}")) {
             return Ok(());
@@ -128,7 +129,7 @@ impl OpenSkillRuntime {
         self.record(&Event::NotListed { skill_id, session_id, warning })
     }
 
-    /// Writes to the log that a skill is served which not every MCP host accepts; once for each as long as this runtime lives.
+    /// Logs that a served skill is too large for some MCP hosts, once per skill in the lifetime of this runtime.
     pub fn warn_beyond_limits(
         &mut self,
         id: &str,
@@ -143,10 +144,10 @@ impl OpenSkillRuntime {
         self.record(&Event::BeyondLimits { skill_id, session_id, warning })
     }
 
-    /// Returns the frontmatter of a skill, and its SKILL.md with digest and size. Nothing else of it is read, and nothing logged.
+    /// Returns the frontmatter of a skill, and digest and size of its SKILL.md. Reads nothing else and logs nothing.
     pub fn head(&self, name: &str) -> Result<(Map<String, Value>, FileDigest), RuntimeError> {
         let skill = self.skill(name)?;
-        if matches!(skill.place, Place::Served(_)) {
+        if matches!(skill.place, SkillLocation::Served(_)) {
             let Contents { frontmatter, files } = self.contents(name)?;
             let file = files.into_iter().find(|file| file.path == skill.skill_file());
             let file = file.ok_or_else(|| RuntimeError::ResourceNotFound {
@@ -166,11 +167,11 @@ impl OpenSkillRuntime {
         Ok((frontmatter, FileDigest { path, size, sha256: file.sha256 }))
     }
 
-    /// Returns what is in a skill. Nothing of it is given to a model, so nothing is logged.
+    /// Returns the contents of a skill. Logs nothing, because no model sees them.
     pub fn contents(&self, name: &str) -> Result<Contents, RuntimeError> {
         let skill = self.skill(name)?;
-        // What a server said of its files needs no fetching.
-        if let Place::Served(served) = &skill.place {
+        // The server's list already has the digests, so nothing is fetched.
+        if let SkillLocation::Served(served) = &skill.place {
             let file = |file: &ServedFile| FileDigest {
                 path: file.path.clone(),
                 size: file.size,
@@ -179,7 +180,7 @@ impl OpenSkillRuntime {
             let files = served.files.iter().map(file).collect();
             return Ok(Contents { frontmatter: served.frontmatter.clone(), files });
         }
-        // A digest is told of every file that a skill can have.
+        // Every file gets a digest, up to the size limit of a skill.
         let max_bytes = WalkLimits::SKILL.bytes as u64;
         let options = ReadOptions { depth: Depth::Nested, max_bytes, ..ReadOptions::default() };
         let mut contents = Contents { frontmatter: Map::new(), files: Vec::new() };
@@ -208,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frontmatter_fits_the_standard_or_says_which_field_does_not() {
+    fn fields_that_violate_the_standard_are_reported() {
         for (frontmatter, wrong) in [
             (json!({"name": "a-1", "description": "d"}), None),
             (

@@ -1,4 +1,4 @@
-//! Ends what is active of a skill.
+//! Deactivates skills.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::runtime::OpenSkillRuntime;
 use crate::{Event, RuntimeError};
 
 impl OpenSkillRuntime {
-    /// Ends what is active of a skill in this session, by its id or its name, whether it is still there or not; returns the id. Tools may do more
-    /// afterwards, so it is the user's to say. It is in the log before it holds.
+    /// Deactivates a skill in this session, given its id or name, even if the skill no longer exists; returns the id.
+    /// This lifts tool restrictions, so only the user may request it. It is logged before it takes effect.
     pub fn deactivate(&mut self, name: &str) -> Result<String, RuntimeError> {
         let active: BTreeSet<String> =
             self.session.active()?.into_iter().map(|(id, _)| id).collect();
@@ -21,7 +21,7 @@ impl OpenSkillRuntime {
         let id = match found.as_slice() {
             [one] => (*one).clone(),
             [] if active.is_empty() => {
-                let hint = "name the session in which it was activated: --session ID".to_owned();
+                let hint = "pass the session it was activated in: --session ID".to_owned();
                 return Err(setup("no skill is active in this session".to_owned(), Some(hint)));
             }
             [] => {
@@ -29,11 +29,8 @@ impl OpenSkillRuntime {
                 return Err(setup(format!("`{name}` is not active in this session"), Some(hint)));
             }
             several => {
-                let hint = format!("name one by its id: {}", listed(several));
-                return Err(setup(
-                    format!("several skills called `{name}` are active"),
-                    Some(hint),
-                ));
+                let hint = format!("use one of these ids: {}", listed(several));
+                return Err(setup(format!("several active skills are named `{name}`"), Some(hint)));
             }
         };
         self.record(&Event::Deactivated {

@@ -1,4 +1,4 @@
-//! What a model may know of and read: skills that it may start, and what the user started.
+//! What a model may see and read: skills that it may invoke, and skills that the user activated.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -11,23 +11,24 @@ use crate::runtime::OpenSkillRuntime;
 use crate::{Invoker, RuntimeError, Skill};
 
 impl OpenSkillRuntime {
-    /// Returns at most `size` of them, from a place in the list of all skills that can be used, and the place where the next ones begin. Only those are
-    /// looked at: nobody waits for thousands.
+    /// Returns up to `size` skills that the model may see, starting at index `start` of the usable skills, and the
+    /// index of the next page. Only that page is checked, so large collections stay fast.
     pub fn page_for_model(&self, start: usize, size: usize) -> (Vec<Arc<Skill>>, Option<usize>) {
-        let (all, words) = (self.list_skills(), OnceCell::new());
+        let (all, records) = (self.list_skills(), OnceCell::new());
         let mut page = Vec::new();
         for (at, skill) in all.iter().enumerate().skip(start) {
             if page.len() == size {
                 return (page, Some(at));
             }
-            if model_may_invoke(skill) && self.is_told(skill, &words) {
+            if model_may_invoke(skill) && self.is_visible_to_model(skill, &records) {
                 page.push(Arc::clone(skill));
             }
         }
         (page, None)
     }
 
-    /// Returns the skill that a model names. What nobody may start is not there for it, and nothing is suggested that it may not know of.
+    /// Returns the skill that a model refers to. Skills that nobody may invoke do not exist for a model, and
+    /// suggestions never reveal a skill that it may not see.
     pub fn skill_for_model(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
         let is_known = |skill: &Skill| skill.user_may_invoke || self.model_may_invoke(skill);
         match self.skill(name) {
@@ -45,7 +46,7 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Refuses to a model what it may not start. What the user started in this session is started.
+    /// Fails if the model may not invoke the skill and the user has not activated it in this session.
     pub fn check_model_starts(&self, skill: &Skill) -> Result<(), RuntimeError> {
         if self.model_may_invoke(skill) || self.is_active(&skill.id) {
             return Ok(());
@@ -53,28 +54,34 @@ impl OpenSkillRuntime {
         let hint = || {
             let name = format!("/{}", skill.id);
             let name = shell_word(&name);
-            format!("the user can start it, by its prompt or by: openskills activate {name}")
+            format!(
+                "the user can invoke it through its prompt, or with `openskills activate {name}`"
+            )
         };
         Err(RuntimeError::PermissionDenied {
-            message: format!("the model may not start `{}` by itself", skill.id),
+            message: format!("the model is not allowed to invoke `{}`", skill.id),
             hint: skill.user_may_invoke.then(hint),
         })
     }
 
-    /// Refuses to show a file of a skill to whoever may not start it.
+    /// Fails if `invoker` may not invoke the skill and so may not read its files.
     pub(crate) fn check_reader(&self, skill: &Skill, invoker: Invoker) -> Result<(), RuntimeError> {
         match invoker {
             Invoker::Model => self.check_model_starts(skill),
             Invoker::User if skill.user_may_invoke || self.model_may_invoke(skill) => Ok(()),
             Invoker::User => Err(RuntimeError::PermissionDenied {
-                message: format!("nobody may start `{}`, so nothing of it is read", skill.id),
+                message: format!(
+                    "neither the user nor the model is allowed to invoke `{}`, so its files cannot be read",
+                    skill.id
+                ),
                 hint: None,
             }),
         }
     }
 
-    /// Refuses to show a model a file of a skill that it may not start: unless the user started it in this session. The text itself needs what activating it needs: its libraries, and its
-    /// arguments where it describes them.
+    /// Fails if a model may not read this file: it may not invoke the skill, and the user has not activated it in this
+    /// session. Reading the SKILL.md also requires what activation requires: its libraries, and its arguments if it has
+    /// a schema.
     pub fn check_model_reads(&self, name: &str, path: &str) -> Result<(), RuntimeError> {
         let skill = self.skill_for_model(name)?;
         self.check_model_starts(skill)?;
@@ -89,8 +96,11 @@ impl OpenSkillRuntime {
         self.check_libraries(skill, frontmatter)?;
         if matches!(frontmatter.arguments, Some(Arguments::Schema(_))) {
             return Err(RuntimeError::PermissionDenied {
-                message: format!("`{}` takes arguments, which its text is shown with", skill.id),
-                hint: Some("read the skill itself, with its arguments".to_owned()),
+                message: format!(
+                    "`{}` takes arguments, so its instructions are only shown together with them",
+                    skill.id
+                ),
+                hint: Some("activate the skill with its arguments".to_owned()),
             });
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Opens a skill of the index, and makes sure that it is still the one that was discovered.
+//! Opens a skill and checks that it is still the one that was discovered.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -8,18 +8,18 @@ use skill::{
 };
 use skill_fs::{AbsPath, FsError, Root};
 
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 use crate::problem::file_problem;
 use crate::{RuntimeError, Skill};
 
-/// Opens the folder of a skill, unless something else stands there now. A builtin skill has none.
+/// Opens the folder of a skill; fails if it was replaced. Builtin skills have none.
 pub(crate) fn open(skill: &Skill) -> Result<Option<Root>, RuntimeError> {
-    let Place::Folder { folder, file, stamp, .. } = &skill.place else { return Ok(None) };
+    let SkillLocation::Folder { folder, file, stamp, .. } = &skill.place else { return Ok(None) };
     let Some(file) = file.path() else { return Err(changed(skill, "its SKILL.md is gone")) };
     let root = Root::open_real(folder).map_err(|error| match error {
         FsError::NotFound { .. } => changed(skill, "its folder is gone"),
-        FsError::NotAFolder { .. } => changed(skill, "its folder is not a folder any more"),
-        FsError::Escapes { .. } => changed(skill, "a link stands where its folder was"),
+        FsError::NotAFolder { .. } => changed(skill, "its path is no longer a folder"),
+        FsError::Escapes { .. } => changed(skill, "its folder was replaced by a symlink"),
         other => other.into(),
     })?;
     let root = root.as_skill();
@@ -33,18 +33,18 @@ fn changed(skill: &Skill, what: impl Into<String>) -> RuntimeError {
     RuntimeError::SkillChanged { skill: skill.id.clone(), what: what.into() }
 }
 
-/// Says what became of a SKILL.md, and nothing of what a link leads to.
+/// Describes what happened to a SKILL.md without revealing anything about a symlink's target.
 fn changed_file(skill: &Skill, root: &Root, file: &RelPath) -> RuntimeError {
     let what = match root.file(file) {
-        Ok(_) => "was written or replaced",
+        Ok(_) => "was modified or replaced",
         Err(FsError::NotFound { .. }) => "is gone",
-        Err(FsError::Escapes { .. }) => "is a link out of the skill",
-        Err(_) => "is not a file that can be read any more",
+        Err(FsError::Escapes { .. }) => "is a symlink that points outside the skill",
+        Err(_) => "can no longer be read",
     };
     changed(skill, format!("its {file} {what}"))
 }
 
-/// What a SKILL.md says in full, and what was noticed on the way.
+/// A fully loaded skill.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) document: Document,
@@ -54,28 +54,28 @@ pub(crate) struct Loaded {
     pub(crate) root: Option<Root>,
 }
 
-/// Reads the whole SKILL.md of a skill.
+/// Reads and parses a skill's entire SKILL.md.
 pub(crate) fn load(skill: &Skill, strictness: Strictness) -> Result<Loaded, RuntimeError> {
     let (root, file, stamp) = match (open(skill)?, &skill.place) {
-        (Some(root), Place::Folder { file, stamp, .. }) => (root, file.path(), stamp),
-        (_, Place::Builtin(builtin)) => {
+        (Some(root), SkillLocation::Folder { file, stamp, .. }) => (root, file.path(), stamp),
+        (_, SkillLocation::Builtin(builtin)) => {
             let document = builtin.document();
             return Ok(Loaded { document, codex: None, diagnostics: Vec::new(), root: None });
         }
-        // Its frontmatter is known; its body is fetched for whoever activates it.
-        (_, Place::Served(served)) => {
+        // Its frontmatter is known; the body is fetched on activation.
+        (_, SkillLocation::Served(served)) => {
             let document = served.document().map_err(|diagnostics| {
                 RuntimeError::InvalidManifest { file: served.origin.clone(), diagnostics }
             })?;
             return Ok(Loaded { document, codex: None, diagnostics: Vec::new(), root: None });
         }
-        (None, Place::Folder { .. }) => return Err(changed(skill, "its folder is gone")),
+        (None, SkillLocation::Folder { .. }) => return Err(changed(skill, "its folder is gone")),
     };
     let Some(file) = file else { return Err(changed(skill, "its SKILL.md is gone")) };
     let (bytes, read) = root
         .read_stamped(&file, MAX_SKILL_FILE_BYTES)
         .map_err(|_| changed_file(skill, &root, &file))?;
-    // The very file that was read is the one that was discovered.
+    // The file that was read must be the one that was discovered.
     if stamp.is_some() && read != *stamp {
         return Err(changed_file(skill, &root, &file));
     }
@@ -92,7 +92,7 @@ pub(crate) fn load(skill: &Skill, strictness: Strictness) -> Result<Loaded, Runt
     Ok(Loaded { document, codex, diagnostics, root: Some(root) })
 }
 
-/// Reads what a skill says to Codex, if it does.
+/// Reads the skill's Codex file, if it has one.
 pub fn codex(
     root: &Root,
     strictness: Strictness,
@@ -106,7 +106,7 @@ pub fn codex(
             (Some(codex), problems)
         }
         Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => (None, Vec::new()),
-        // The skill does not depend on the file, but what it hides stays hidden.
+        // The skill works without the file, but an unreadable one might hide it from the model.
         Err(error) => {
             let message = file_problem(&error, shown).message;
             let problem = Diagnostic::of_file(Code::AgentsFile, strictness, shown, message);
@@ -117,13 +117,14 @@ pub fn codex(
     }
 }
 
-/// Returns true if the model may start a skill by itself, by all that its files say.
+/// Returns true if the skill's files allow the model to invoke it.
 pub(crate) fn model_may_invoke(skill: &Skill) -> bool {
-    let Place::Folder { folder, .. } = &skill.place else { return skill.model_may_invoke };
+    let SkillLocation::Folder { folder, .. } = &skill.place else { return skill.model_may_invoke };
     skill.model_may_invoke && !is_hidden_by_codex(folder)
 }
 
-/// Nearly no skill has the file, so the folder is opened only where there is something that could hold it.
+/// Returns true if the skill's Codex file hides it from the model. Few skills have one, so the folder is opened only if
+/// the file's parent exists.
 fn is_hidden_by_codex(folder: &AbsPath) -> bool {
     let holder = CODEX_FILE.split('/').next().unwrap_or(CODEX_FILE);
     match std::fs::symlink_metadata(folder.join(holder).as_path()) {

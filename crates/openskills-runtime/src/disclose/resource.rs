@@ -1,35 +1,35 @@
-//! Files of a skill, read on demand and never from anywhere else.
+//! Reads files of a skill on demand, and nothing outside of it.
 
 use skill::{Digest, RelPath, nearest};
 use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, list_files, walk};
 
 use crate::disclose::load::open;
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 use crate::served::approved::entries;
 use crate::{Invoker, RuntimeError, Skill};
 
-/// The largest file that is read unless the caller says otherwise.
+/// The default maximum size of a file.
 pub const MAX_RESOURCE_BYTES: u64 = 8 << 20;
 
-/// How deep a file may be.
+/// How deeply nested a file may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// In the skill's folder, or in a folder of it: what the standard recommends.
+    /// In the skill's folder or directly in one of its subfolders, as the standard recommends.
     #[default]
     OneLevel,
     /// Anywhere below the skill's folder.
     Nested,
 }
 
-/// How to read a file.
+/// Options for reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// How deep it may be.
+    /// The maximum depth.
     pub depth: Depth,
-    /// How large it may be.
+    /// The maximum size in bytes.
     pub max_bytes: u64,
-    /// Who reads it. The model reads nothing of a skill that it may not start, unless the user started it in the session; of one that nobody may
-    /// start, nobody reads anything.
+    /// Who reads it. The model cannot read files of a skill that it may not invoke, unless the user activated it in
+    /// this session. Nobody can read files of a skill that nobody may invoke.
     pub invoker: Invoker,
 }
 
@@ -39,30 +39,30 @@ impl Default for ReadOptions {
     }
 }
 
-/// A file of a skill.
+/// A skill file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Its path, seen from the skill.
+    /// Path relative to the skill's folder.
     pub path: String,
-    /// Its bytes.
+    /// The file's content.
     pub bytes: Vec<u8>,
-    /// The digest of its bytes.
+    /// The digest of the content.
     pub sha256: String,
 }
 
 impl Resource {
-    /// Returns it as text, if it is.
+    /// Returns the content as text; `None` for binary files.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'))
     }
 }
 
-/// One entry of a skill's folder.
+/// An entry of a skill's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceEntry {
-    /// Its path, seen from the skill.
+    /// Path relative to the skill's folder.
     pub path: String,
-    /// What it is.
+    /// The type of entry.
     pub kind: Kind,
 }
 
@@ -74,32 +74,34 @@ pub(crate) fn read(
 ) -> Result<Resource, RuntimeError> {
     let relative = relative(skill, path, options.depth)?;
     let bytes = match (&skill.place, open(skill)?) {
-        (Place::Builtin(builtin), _) => builtin
+        (SkillLocation::Builtin(builtin), _) => builtin
             .file(&relative)
             .map(|text| text.as_bytes().to_vec())
             .ok_or_else(|| not_found(skill, path, builtin.files.iter().map(|(path, _)| *path)))?,
-        (Place::Folder { .. }, Some(root)) if root.is_repository(&relative) => {
+        (SkillLocation::Folder { .. }, Some(root)) if root.is_repository(&relative) => {
             return Err(RuntimeError::PermissionDenied {
                 message: format!(
-                    "`{path}` of `{}` is not read: the repository that a skill is written in is no part of it",
+                    "cannot read `{path}` in `{}`: the skill's git repository is not part of the skill",
                     skill.id
                 ),
                 hint: None,
             });
         }
-        (Place::Folder { .. }, Some(root)) => root
+        (SkillLocation::Folder { .. }, Some(root)) => root
             .read(&relative, options.max_bytes)
             .map_err(|error| refused(skill, path, &root, error))?,
-        (Place::Folder { .. } | Place::Served(_), _) => return Err(not_found(skill, path, [])),
+        (SkillLocation::Folder { .. } | SkillLocation::Served(_), _) => {
+            return Err(not_found(skill, path, []));
+        }
     };
     let sha256 = Digest::of(&bytes).to_string();
     Ok(Resource { path: relative.to_string(), bytes, sha256 })
 }
 
-/// Returns every file and link of a skill, sorted.
+/// Returns every file and symlink of a skill, sorted.
 pub(crate) fn files(skill: &Skill) -> Result<Vec<ResourceEntry>, RuntimeError> {
     match (&skill.place, open(skill)?) {
-        (Place::Builtin(builtin), _) => Ok(builtin
+        (SkillLocation::Builtin(builtin), _) => Ok(builtin
             .files
             .iter()
             .map(|(path, text)| ResourceEntry {
@@ -107,9 +109,9 @@ pub(crate) fn files(skill: &Skill) -> Result<Vec<ResourceEntry>, RuntimeError> {
                 kind: Kind::File { size: text.len() as u64, executable: false },
             })
             .collect()),
-        (Place::Served(served), _) => Ok(entries(served)),
-        (Place::Folder { .. }, None) => Ok(Vec::new()),
-        (Place::Folder { .. }, Some(root)) => {
+        (SkillLocation::Served(served), _) => Ok(entries(served)),
+        (SkillLocation::Folder { .. }, None) => Ok(Vec::new()),
+        (SkillLocation::Folder { .. }, Some(root)) => {
             let entry = |Entry { path, kind }| ResourceEntry { path: path.to_string(), kind };
             let all = walk(&root, &WalkLimits::SKILL)?.into_iter();
             Ok(all.filter(|entry| entry.kind != Kind::Folder).map(entry).collect())
@@ -119,13 +121,12 @@ pub(crate) fn files(skill: &Skill) -> Result<Vec<ResourceEntry>, RuntimeError> {
 
 fn relative(skill: &Skill, path: &str, depth: Depth) -> Result<RelPath, RuntimeError> {
     let denied = |why: &str, hint: &str| RuntimeError::PermissionDenied {
-        message: format!("`{path}` of `{}` is not read: {why}", skill.id),
+        message: format!("cannot read `{path}` in `{}`: {why}", skill.id),
         hint: Some(hint.to_owned()),
     };
     let trimmed = path.strip_prefix("./").unwrap_or(path);
-    let relative = RelPath::new(trimmed).map_err(|error| {
-        denied(&error.to_string(), "name a file by its path below the skill's folder")
-    })?;
+    let relative = RelPath::new(trimmed)
+        .map_err(|error| denied(&error.to_string(), "use a path relative to the skill's folder"))?;
     match depth {
         Depth::OneLevel if relative.parts().count() > 2 => {
             Err(RuntimeError::TooDeep { skill: skill.id.clone(), path: path.to_owned() })
@@ -136,7 +137,7 @@ fn relative(skill: &Skill, path: &str, depth: Depth) -> Result<RelPath, RuntimeE
 
 fn refused(skill: &Skill, path: &str, root: &Root, error: FsError) -> RuntimeError {
     let denied = |why: String, hint: Option<&str>| RuntimeError::PermissionDenied {
-        message: format!("`{path}` of `{}` is not read: {why}", skill.id),
+        message: format!("cannot read `{path}` in `{}`: {why}", skill.id),
         hint: hint.map(str::to_owned),
     };
     match error {
@@ -145,12 +146,12 @@ fn refused(skill: &Skill, path: &str, root: &Root, error: FsError) -> RuntimeErr
             not_found(skill, path, files.iter().map(RelPath::as_str))
         }
         FsError::Escapes { .. } => {
-            denied("it is, or goes through, a link that leads out of the skill".to_owned(), None)
+            denied("the path goes through a symlink that points outside the skill".to_owned(), None)
         }
         FsError::NotRegular { kind, .. } => denied(format!("it is {kind}"), None),
         FsError::TooLarge { size, limit, .. } => denied(
-            format!("it has {size} bytes, and at most {limit} are read"),
-            Some("allow more with --max-bytes"),
+            format!("too large: {size} bytes (limit: {limit})"),
+            Some("raise the limit with --max-bytes"),
         ),
         other => other.into(),
     }
@@ -163,7 +164,7 @@ pub(crate) fn not_found<'a>(
 ) -> RuntimeError {
     let files: Vec<&str> = files.into_iter().collect();
     let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
-    // The right name in the wrong folder is the most common slip.
+    // The most common mistake is the right name in the wrong folder.
     let moved = files.iter().find(|file| name(file) == name(path)).copied();
     let nearest = moved.or_else(|| nearest(path, files.iter().copied())).map(str::to_owned);
     RuntimeError::ResourceNotFound { skill: skill.id.clone(), path: path.to_owned(), nearest }

@@ -1,6 +1,6 @@
-//! Arguments that a skill describes by a JSON Schema: read, and held to it, before a model sees anything.
+//! Parses arguments with a skill's JSON Schema and validates them before a model sees anything.
 //!
-//! The schema is a stranger's. Nothing that it refers to is looked up, and its patterns take time in proportion to the text.
+//! The schema is untrusted: external references are not resolved, and patterns run in linear time.
 
 use std::collections::HashMap;
 
@@ -10,49 +10,50 @@ use skill::SchemaProblem;
 
 use crate::disclose::arguments::split;
 
-/// Arguments that fit.
+/// Arguments that match the schema.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fitting {
-    /// By name.
+pub(crate) struct ParsedArguments {
+    /// The arguments by name.
     pub(crate) data: Value,
-    /// The names that the skill declares, in order.
+    /// The declared names, in order.
     pub(crate) names: Vec<String>,
-    /// Their values as texts, in the same order.
+    /// The values as text, in the same order.
     pub(crate) list: Vec<Option<String>>,
 }
 
 /// A skill's `arguments.schema`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentSchema {
-    /// The schema.
+    /// The schema as JSON.
     pub json: Value,
-    /// The defaults of its properties as JSON, in which a number stays as it was written.
+    /// The defaults of its properties as JSON text, which keeps numbers as written.
     pub defaults: Vec<(String, String)>,
 }
 
 impl ArgumentSchema {
-    /// Reads the schema of a skill.
+    /// Converts a skill's schema.
     pub(crate) fn of(schema: &skill::Value) -> Self {
         Self { json: schema.to_schema_json(), defaults: schema.schema_defaults() }
     }
 }
 
-/// How much a schema may grow by its references.
+/// The maximum cost of a schema with its references expanded.
 const MAX_COST: u64 = 20_000;
 
-/// Returns how many parts a schema has, each reference counted as what it leads to. One that leads to itself counts once: how often it is followed is up to the arguments.
-fn cost(whole: &Value, part: &Value, known: &mut HashMap<String, u64>, depth: usize) -> u64 {
+/// Returns the number of parts of a schema with references expanded. A recursive reference counts once, since the
+/// arguments determine how often it is followed.
+fn cost(root: &Value, part: &Value, known: &mut HashMap<String, u64>, depth: usize) -> u64 {
     if depth > 200 {
         return MAX_COST + 1;
     }
     match part {
         Value::Array(items) => items
             .iter()
-            .fold(1, |sum: u64, item| sum.saturating_add(cost(whole, item, known, depth + 1))),
+            .fold(1, |sum: u64, item| sum.saturating_add(cost(root, item, known, depth + 1))),
         Value::Object(fields) => {
             let mut sum = 1_u64;
             for (key, value) in fields {
-                // What is only defined costs where it is referred to.
+                // Definitions are counted where they are referenced.
                 if depth == 0 && matches!(key.as_str(), "$defs" | "definitions") {
                     continue;
                 }
@@ -65,14 +66,14 @@ fn cost(whole: &Value, part: &Value, known: &mut HashMap<String, u64>, depth: us
                         Some(cost) => *cost,
                         None => {
                             known.insert(pointer.to_owned(), 1);
-                            let found = whole.pointer(pointer);
+                            let found = root.pointer(pointer);
                             let found =
-                                found.map_or(1, |found| cost(whole, found, known, depth + 1));
+                                found.map_or(1, |found| cost(root, found, known, depth + 1));
                             known.insert(pointer.to_owned(), found);
                             found
                         }
                     },
-                    None => cost(whole, value, known, depth + 1),
+                    None => cost(root, value, known, depth + 1),
                 };
                 sum = sum.saturating_add(more);
             }
@@ -82,32 +83,35 @@ fn cost(whole: &Value, part: &Value, known: &mut HashMap<String, u64>, depth: us
     }
 }
 
-/// Refuses to look anything up.
-struct Nothing;
+/// A retriever that resolves no external references.
+struct NoRetriever;
 
-impl Retrieve for Nothing {
+impl Retrieve for NoRetriever {
     fn retrieve(
         &self,
         uri: &Uri<String>,
     ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("`{uri}` is not looked up").into())
+        Err(format!("external references such as `{uri}` are not resolved").into())
     }
 }
 
-/// Returns what holds arguments to a schema.
+/// Compiles a schema.
 fn validator(schema: &Value) -> Result<Validator, SchemaProblem> {
     let unusable = |pointer: String, why: String| SchemaProblem {
         pointer,
-        message: format!("`arguments.schema` cannot be used: {why}"),
+        message: format!("invalid `arguments.schema`: {why}"),
     };
     if !schema.is_object() {
-        return Err(unusable(String::new(), "it is no mapping".to_owned()));
+        return Err(unusable(String::new(), "expected a mapping".to_owned()));
     }
     if cost(schema, schema, &mut HashMap::new(), 0) > MAX_COST {
-        return Err(unusable(String::new(), "it grows too much by its references".to_owned()));
+        return Err(unusable(
+            String::new(),
+            "its references expand to too many subschemas".to_owned(),
+        ));
     }
     jsonschema::options()
-        .with_retriever(Nothing)
+        .with_retriever(NoRetriever)
         .with_pattern_options(PatternOptions::regex())
         .build(schema)
         .map_err(|error| {
@@ -119,7 +123,8 @@ fn validator(schema: &Value) -> Result<Validator, SchemaProblem> {
         })
 }
 
-/// Returns where the reference, or pattern, stands that a message quotes: of what cannot be looked up or compiled it says no place.
+/// Returns the JSON pointer of the reference or pattern that an error message quotes. Errors about these have no
+/// pointer of their own.
 fn quoted_in(schema: &Value, message: &str) -> Option<String> {
     let below = |name: &str, value: &Value| {
         let name = name.replace('~', "~0").replace('/', "~1");
@@ -128,10 +133,10 @@ fn quoted_in(schema: &Value, message: &str) -> Option<String> {
     match schema {
         Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
             Value::String(text) => {
-                let is_meant =
+                let is_quoted =
                     matches!(name.as_str(), "$ref" | "$dynamicRef" | "$schema" | "pattern")
                         && message.contains(text.trim_end_matches('#'));
-                is_meant.then(|| format!("/{name}"))
+                is_quoted.then(|| format!("/{name}"))
             }
             value => below(name, value),
         }),
@@ -142,38 +147,41 @@ fn quoted_in(schema: &Value, message: &str) -> Option<String> {
     }
 }
 
-/// Says what stands against a skill's `arguments.schema`, and where in it.
+/// Returns what is wrong with a skill's `arguments.schema`, and where in it.
 pub fn argument_schema_problem(schema: &Value) -> Option<SchemaProblem> {
     if let Err(problem) = validator(schema) {
         return Some(problem);
     }
     let kind = schema.get("type").and_then(Value::as_str);
     let is_other = kind.is_some_and(|kind| kind != "object");
-    let message = "`arguments.schema` is no schema of an object; arguments are one".to_owned();
+    let message = "`arguments.schema` must describe an object".to_owned();
     is_other.then(|| SchemaProblem { pointer: "/type".to_owned(), message })
 }
 
-/// Reads what was typed by a schema: an object of JSON, or words, each for the next property, or `name=value`.
-pub(crate) fn fit(whole: &ArgumentSchema, given: Option<&str>) -> Result<Fitting, String> {
-    let schema = &whole.json;
-    let given = given.unwrap_or_default().trim();
+/// Parses arguments: a JSON object, or words that are `name=value` or the value of the next property.
+pub(crate) fn parse_arguments(
+    argument_schema: &ArgumentSchema,
+    input: Option<&str>,
+) -> Result<ParsedArguments, String> {
+    let schema = &argument_schema.json;
+    let input = input.unwrap_or_default().trim();
     let validator = validator(schema).map_err(|problem| problem.message)?;
     let properties = schema.get("properties").and_then(Value::as_object);
     let names: Vec<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
-    // An object may have been quoted on its way here.
-    let words = split(given);
+    // The object may have been quoted for a shell.
+    let words = split(input);
     let object = match words.as_slice() {
         [one] if one.starts_with('{') => Some(one.clone()),
-        _ => Some(given.to_owned()).filter(|given| given.starts_with('{')),
+        _ => Some(input.to_owned()).filter(|input| input.starts_with('{')),
     };
     let is_object = object.is_some();
-    // What was written, where the data does not keep every digit of it.
-    let mut written: Vec<(String, String)> = whole.defaults.clone();
+    // The original text of values, because JSON numbers do not keep every digit.
+    let mut written: Vec<(String, String)> = argument_schema.defaults.clone();
     let mut data = if let Some(object) = object {
         serde_json::from_str(&object)
-            .map_err(|error| format!("the arguments are no JSON: {error}"))?
+            .map_err(|error| format!("the arguments are not valid JSON: {error}"))?
     } else {
-        let words = by_words(properties, &names, words)?;
+        let words = from_words(properties, &names, words)?;
         written.splice(0..0, words.iter().map(|(name, (text, _))| (name.clone(), text.clone())));
         Value::Object(words.into_iter().map(|(name, (_, value))| (name, value)).collect())
     };
@@ -194,7 +202,7 @@ pub(crate) fn fit(whole: &ArgumentSchema, given: Option<&str>) -> Result<Fitting
         }
     };
     let list = names.iter().map(text).collect();
-    Ok(Fitting { data, names, list })
+    Ok(ParsedArguments { data, names, list })
 }
 
 /// Returns the properties of a schema that have a default.
@@ -203,8 +211,8 @@ pub(crate) fn defaults(schema: &Value) -> impl Iterator<Item = (&String, &Value)
     properties.filter_map(|(name, property)| Some((name, property.get("default")?)))
 }
 
-/// Holds data to a schema.
-pub(crate) fn holds(schema: &Value, data: &Value) -> Result<(), String> {
+/// Validates data against a schema.
+pub(crate) fn validate(schema: &Value, data: &Value) -> Result<(), String> {
     check(&validator(schema).map_err(|problem| problem.message)?, data)
 }
 
@@ -217,15 +225,15 @@ fn check(validator: &Validator, data: &Value) -> Result<(), String> {
     problem.map_or(Ok(()), Err)
 }
 
-/// The name of an argument, with its text and its value.
-type GivenArgument = (String, (String, Value));
+/// The name of an argument, with its text and its parsed value.
+type NamedArgument = (String, (String, Value));
 
-fn by_words(
+fn from_words(
     properties: Option<&Map<String, Value>>,
     names: &[String],
     words: Vec<String>,
-) -> Result<Vec<GivenArgument>, String> {
-    let mut found: Vec<GivenArgument> = Vec::new();
+) -> Result<Vec<NamedArgument>, String> {
+    let mut found: Vec<NamedArgument> = Vec::new();
     let schema = |name: &str| properties.and_then(|all| all.get(name));
     for word in words {
         let named = word.split_once('=').filter(|(name, _)| schema(name).is_some());
@@ -235,13 +243,13 @@ fn by_words(
                 let is_found = |name: &&String| found.iter().any(|(known, _)| known == *name);
                 let next = names.iter().find(|name| !is_found(name));
                 let next = next.ok_or_else(|| {
-                    format!("`{word}` is one argument too many; it takes: {}", names.join(", "))
+                    format!("unexpected argument `{word}`; expected: {}", names.join(", "))
                 })?;
                 (next.clone(), word)
             }
         };
         if found.iter().any(|(known, _)| *known == name) {
-            return Err(format!("`{name}` is given twice"));
+            return Err(format!("duplicate argument `{name}`"));
         }
         let value = typed(schema(&name), text.clone());
         found.push((name, (text, value)));
@@ -249,7 +257,7 @@ fn by_words(
     Ok(found)
 }
 
-/// Returns a word as what its schema asks for; a text where that does not fit, so that the schema says what is wrong.
+/// Converts a word to the type in its schema. If that fails it stays a string, so that validation reports the error.
 fn typed(schema: Option<&Value>, text: String) -> Value {
     match schema.and_then(|schema| schema.get("type")).and_then(Value::as_str) {
         None | Some("string") => Value::String(text),
@@ -263,11 +271,11 @@ mod tests {
 
     use super::*;
 
-    /// Fits arguments to a schema that is written as JSON.
-    fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
+    /// Parses arguments with a schema given as JSON.
+    fn parse_arguments(schema: &Value, input: Option<&str>) -> Result<ParsedArguments, String> {
         let defaults = defaults(schema).map(|(name, value)| (name.clone(), value.to_string()));
-        let whole = ArgumentSchema { defaults: defaults.collect(), json: schema.clone() };
-        super::fit(&whole, given)
+        let argument_schema = ArgumentSchema { defaults: defaults.collect(), json: schema.clone() };
+        super::parse_arguments(&argument_schema, input)
     }
 
     fn schema() -> Value {
@@ -284,8 +292,8 @@ mod tests {
     }
 
     #[test]
-    fn words_and_json_are_read_by_the_schema() {
-        for (given, data) in [
+    fn words_and_json_are_parsed_according_to_the_schema() {
+        for (input, data) in [
             ("bees", json!({"topic": "bees"})),
             ("'honey bees' 3", json!({"topic": "honey bees", "rounds": 3})),
             ("deep=true bees", json!({"deep": true, "topic": "bees"})),
@@ -293,48 +301,51 @@ mod tests {
             ("42", json!({"topic": "42"})),
             (r#""{\"topic\": \"bees\"}""#, json!({"topic": "bees"})),
         ] {
-            assert_eq!(fit(&schema(), Some(given)).unwrap().data, data, "{given}");
+            assert_eq!(parse_arguments(&schema(), Some(input)).unwrap().data, data, "{input}");
         }
-        let fitting = fit(&schema(), Some("rounds=2 bees")).unwrap();
-        assert_eq!(fitting.names, ["topic", "rounds", "deep"]);
+        let parsed = parse_arguments(&schema(), Some("rounds=2 bees")).unwrap();
+        assert_eq!(parsed.names, ["topic", "rounds", "deep"]);
         let texts = [Some("bees".to_owned()), Some("2".to_owned()), None];
-        assert_eq!(fitting.list, texts);
+        assert_eq!(parsed.list, texts);
         let number = json!({"type": "object", "properties": {"n": {"type": "number"}}});
-        assert_eq!(fit(&number, Some("0.10")).unwrap().list, [Some("0.10".to_owned())]);
+        assert_eq!(parse_arguments(&number, Some("0.10")).unwrap().list, [Some("0.10".to_owned())]);
         let mut schema = schema();
         schema["properties"]["rounds"]["default"] = json!(4);
-        assert_eq!(fit(&schema, Some("bees")).unwrap().data, json!({"topic": "bees", "rounds": 4}));
+        assert_eq!(
+            parse_arguments(&schema, Some("bees")).unwrap().data,
+            json!({"topic": "bees", "rounds": 4})
+        );
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
-        for (given, told) in [
+    fn invalid_arguments_are_explained() {
+        for (input, expected) in [
             (None, "topic"),
             (Some(""), "topic"),
             (Some("x"), "topic"),
             (Some("bees many"), "rounds"),
             (Some("bees 10"), "rounds"),
-            (Some("bees 1 true more"), "one argument too many"),
-            (Some("topic=a1 topic=b2"), "given twice"),
+            (Some("bees 1 true more"), "unexpected argument"),
+            (Some("topic=a1 topic=b2"), "duplicate argument"),
             (Some("{\"topic\": 1}"), "topic"),
             (Some("{\"topic\": \"bees\", \"other\": 1}"), "other"),
-            (Some("{"), "no JSON"),
+            (Some("{"), "not valid JSON"),
         ] {
-            let told_is = fit(&schema(), given).unwrap_err();
-            assert!(told_is.contains(told), "{given:?}: {told_is}");
+            let error = parse_arguments(&schema(), input).unwrap_err();
+            assert!(error.contains(expected), "{input:?}: {error}");
         }
     }
 
     #[test]
-    fn a_schema_reaches_nothing_and_costs_little() {
+    fn schemas_cannot_reach_outside_or_cost_much() {
         for reference in ["file:///etc/passwd", "http://evil.example/x.json", "other.json"] {
             let schema = json!({"type": "object", "properties": {"a": {"$ref": reference}}});
-            let error = fit(&schema, Some("x")).unwrap_err();
-            assert!(error.contains("cannot be used"), "{error}");
+            let error = parse_arguments(&schema, Some("x")).unwrap_err();
+            assert!(error.contains("invalid `arguments.schema`"), "{error}");
         }
         let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}});
-        let given = format!("{}!", "a".repeat(40_000));
-        assert!(fit(&schema, Some(&given)).is_err());
+        let input = format!("{}!", "a".repeat(40_000));
+        assert!(parse_arguments(&schema, Some(&input)).is_err());
         // References that double what they refer to, forty times.
         let mut definitions = Map::new();
         for level in 0..40 {
@@ -344,10 +355,14 @@ mod tests {
         }
         definitions.insert("d40".to_owned(), json!({"type": "object"}));
         let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
-        assert!(fit(&schema, Some("{}")).unwrap_err().contains("grows too much"));
+        assert!(
+            parse_arguments(&schema, Some("{}"))
+                .unwrap_err()
+                .contains("expand to too many subschemas")
+        );
         let tree = json!({"type": "object", "properties": {"a": {"type": "string"}, "more": {"$ref": "#"}}});
-        assert!(fit(&tree, Some("x")).is_ok());
-        assert!(fit(&json!({"type": "nonsense"}), Some("x")).is_err());
-        assert!(fit(&json!(true), Some("x")).is_err());
+        assert!(parse_arguments(&tree, Some("x")).is_ok());
+        assert!(parse_arguments(&json!({"type": "nonsense"}), Some("x")).is_err());
+        assert!(parse_arguments(&json!(true), Some("x")).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Skills by words: ranked over names, descriptions and bodies.
+//! Full-text search over names, descriptions and bodies of skills.
 
 use std::sync::Arc;
 
@@ -8,43 +8,46 @@ use skill::{MAX_SKILL_FILE_BYTES, frontmatter_end};
 
 use crate::Skill;
 use crate::disclose::load::open;
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 
-/// More words than this say nothing new.
+/// The maximum number of search terms.
 const MAX_TERMS: usize = 16;
-/// No word that somebody looks for is longer; a query is read as far as so many words of that length go.
+/// The maximum length of a term. The query is truncated to [`MAX_TERMS`] terms of this length.
 const MAX_TERM_BYTES: usize = 128;
-/// What a word is worth, by where it stands.
+/// Weights of a match in name, description and body.
 const WEIGHTS: [f64; 3] = [8.0, 4.0, 1.0];
-/// What it is worth that a name is exactly one of the words.
+/// Bonus if the name equals one of the terms.
 const EXACT_NAME: f64 = 12.0;
-/// What it is worth that a longer word begins with a word.
-const BEGINNING: f64 = 0.25;
-/// How soon further occurrences of a word stop to matter.
+/// Weight of a match that is only the prefix of a longer word.
+const PREFIX_MATCH: f64 = 0.25;
+/// How quickly further occurrences of a term stop adding to the score.
 const SATURATION: f64 = 1.2;
-/// Fewer skills than this are not worth handing out to another core.
-const FEW: usize = 64;
+/// Skills per thread below which parallelism costs more than it saves.
+const MIN_PER_THREAD: usize = 64;
 
-/// A skill that was found by words.
+/// A search result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
     /// The skill.
     pub skill: Arc<Skill>,
-    /// How well it fits, higher is better.
+    /// Relevance; higher is better.
     pub score: f64,
-    /// Where the words were found: `name`, `description`, `body`.
+    /// The fields with matches: `name`, `description`, `body`.
     pub found_in: Vec<&'static str>,
 }
 
-/// How often each word occurs in name, description and body.
+/// How often each term occurs in name, description and body.
 type Counts = [Vec<f64>; 3];
 
-/// Returns the skills that hold at least one of the words in `query`, the best first.
+/// Returns the skills that contain at least one word of `query`, best match first.
 pub(crate) fn search(skills: &[Arc<Skill>], query: &str) -> Vec<SearchHit> {
     let terms = terms(query);
     let Some(finder) = Finder::new(&terms) else { return Vec::new() };
-    let counted: Vec<(Counts, &Arc<Skill>)> =
-        skills.par_iter().with_min_len(FEW).map(|skill| (finder.count(skill), skill)).collect();
+    let counted: Vec<(Counts, &Arc<Skill>)> = skills
+        .par_iter()
+        .with_min_len(MIN_PER_THREAD)
+        .map(|skill| (finder.count(skill), skill))
+        .collect();
     let mut documents = vec![0_u32; terms.len()];
     for (counts, _) in &counted {
         for (term, seen) in documents.iter_mut().enumerate() {
@@ -82,7 +85,7 @@ fn hit(counts: &Counts, skill: &Arc<Skill>, terms: &[String], rarity: &[f64]) ->
     if terms.contains(&skill.name.to_lowercase()) {
         score += EXACT_NAME;
     }
-    // A skill that has all the words beats one that has a few of them often.
+    // A skill with all the terms beats one that repeats a few of them.
     score *= matched / f64::from(u32::try_from(terms.len()).unwrap_or(1));
     let names = ["name", "description", "body"];
     let is_found = |field: &Vec<f64>| field.iter().any(|count| *count > 0.0);
@@ -91,7 +94,7 @@ fn hit(counts: &Counts, skill: &Arc<Skill>, terms: &[String], rarity: &[f64]) ->
     Some(SearchHit { skill: skill.clone(), score, found_in })
 }
 
-/// Returns the words of a query, each once. A name with hyphens is a word, too, besides its parts.
+/// Returns the distinct terms of a query. A hyphenated word counts as a term in addition to its parts.
 fn terms(query: &str) -> Vec<String> {
     let query = &query[..query.floor_char_boundary(MAX_TERMS * MAX_TERM_BYTES)];
     let query = query.to_lowercase();
@@ -110,7 +113,7 @@ fn terms(query: &str) -> Vec<String> {
 struct Finder {
     automaton: AhoCorasick,
     terms: usize,
-    /// Capital letters of other alphabets are only found in text that is made small first.
+    /// Whether all terms are ASCII. The automaton ignores case only for ASCII, so other text is lowercased first.
     is_ascii: bool,
 }
 
@@ -133,7 +136,7 @@ impl Finder {
         ]
     }
 
-    /// Counts where words are each term, or begin with it.
+    /// Counts the words that equal each term or start with it.
     fn occurrences(&self, text: &str) -> Vec<f64> {
         let mut counts = vec![0.0; self.terms];
         let lower;
@@ -145,29 +148,29 @@ impl Finder {
         };
         for found in self.automaton.find_overlapping_iter(text) {
             let before = text[..found.start()].chars().next_back();
-            if before.is_none_or(|before| !goes_on(before)) {
+            if before.is_none_or(|before| !continues_word(before)) {
                 let after = text[found.end()..].chars().next();
-                let is_whole = after.is_none_or(|after| !goes_on(after));
-                counts[found.pattern().as_usize()] += if is_whole { 1.0 } else { BEGINNING };
+                let is_whole = after.is_none_or(|after| !continues_word(after));
+                counts[found.pattern().as_usize()] += if is_whole { 1.0 } else { PREFIX_MATCH };
             }
         }
         counts
     }
 }
 
-/// Returns true if a word goes on after `character`. Scripts without blanks between words have no such letters.
-fn goes_on(character: char) -> bool {
+/// Returns true if `character` continues a word. Letters of scripts without spaces between words do not.
+fn continues_word(character: char) -> bool {
     character.is_numeric() || character.is_lowercase() || character.is_uppercase()
 }
 
-/// Returns the body of a skill. One that cannot be read has none to search; activating it tells why.
+/// Returns the body of a skill; empty if it cannot be read. Activating the skill reports why.
 fn body(skill: &Skill) -> String {
     let bytes = match &skill.place {
-        Place::Builtin(builtin) => return builtin.document().body.text,
-        // Nothing is fetched for a search.
-        Place::Served(_) => return String::new(),
-        // Only the very file that was discovered: nothing else is searched for a stranger's words.
-        Place::Folder { file, stamp, .. } => open(skill).ok().flatten().and_then(|root| {
+        SkillLocation::Builtin(builtin) => return builtin.document().body.text,
+        // A search does not fetch anything.
+        SkillLocation::Served(_) => return String::new(),
+        // Search only the exact file that was discovered, so that a replaced symlink reveals nothing.
+        SkillLocation::Folder { file, stamp, .. } => open(skill).ok().flatten().and_then(|root| {
             let (bytes, read) = root.read_stamped(&file.path()?, MAX_SKILL_FILE_BYTES).ok()?;
             (read == *stamp).then_some(bytes)
         }),
@@ -184,13 +187,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_its_words_and_its_names() {
+    fn terms_include_words_and_hyphenated_names() {
         assert_eq!(terms("Fill PDF-forms, pdf"), ["fill", "pdf", "forms", "pdf-forms"]);
         assert_eq!(terms("  ,, "), Vec::<String>::new());
     }
 
     #[test]
-    fn words_are_found_where_they_begin_in_any_case_and_alphabet() {
+    fn matches_start_at_word_boundaries_in_any_case_and_alphabet() {
         let count =
             |term: &str, text: &str| Finder::new(&[term.to_owned()]).unwrap().occurrences(text)[0];
         assert_eq!(count("pdf", "PDF pdfs a-pdf xpdf"), 2.25);

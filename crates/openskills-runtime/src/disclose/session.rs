@@ -1,4 +1,4 @@
-//! What is active in a session, so that nothing is put into a context twice.
+//! Tracks which skills are active in a session, so that instructions are not repeated in a model's context.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -15,10 +15,10 @@ use skill_fs::{AbsPath, FsError, make_private_folder};
 
 use crate::SkillActivation;
 
-/// Where sessions with a name are kept, below the state folder.
+/// The subfolder of the state folder for named sessions.
 const FOLDER: &str = "sessions";
-/// A session that nobody used for so long is forgotten.
-const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Unused sessions are removed after this time.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The id of an active skill, and the digest of its content.
 type Active = (String, String);
@@ -27,35 +27,35 @@ type Active = (String, String);
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
-    /// What was activated here: ids and digests, by key.
+    /// Activations in this process, by key.
     seen: HashMap<Digest, (String, String)>,
-    /// Where it is kept across processes.
+    /// Where a named session is stored.
     folder: Option<AbsPath>,
-    /// What files of it say. Their names are digests of that, so none ever says anything else.
+    /// Parsed files of the session. Their names are digests of their content, so they never go stale.
     read: Mutex<HashMap<OsString, Active>>,
-    /// Whether it should be kept and there is nowhere to.
-    is_lost: bool,
+    /// Whether the session is named but there is no folder to store it in.
+    has_no_folder: bool,
 }
 
 impl Session {
-    /// Returns a session. One with a name of the host's is kept in the state folder.
+    /// Returns a session. A session with a name from the host is stored in the state folder.
     pub(crate) fn new(named: Option<String>, made: String, state: Option<&AbsPath>) -> Self {
         let folder = named
             .as_ref()
             .zip(state)
             .map(|(id, state)| state.join(FOLDER).join(Digest::of(id.as_bytes()).short()));
-        let is_lost = named.is_some() && folder.is_none();
+        let has_no_folder = named.is_some() && folder.is_none();
         Self {
             id: named.unwrap_or(made),
             seen: HashMap::new(),
             folder,
             read: Mutex::default(),
-            is_lost,
+            has_no_folder,
         }
     }
 
-    /// Returns what tells an activation from others: the same skill in the same folder, the same content, the same
-    /// arguments are the same.
+    /// Returns the key of an activation. Activations with the same skill, folder, content and arguments have the same
+    /// key.
     pub(crate) fn key(activation: &SkillActivation, path: &str, arguments: Option<&str>) -> Digest {
         let given = if arguments.is_some() { "with" } else { "without" };
         let parts =
@@ -63,12 +63,12 @@ impl Session {
         Digest::of(parts.join("\0").as_bytes())
     }
 
-    /// Returns true if the same was noted before.
+    /// Returns true if an activation with this key was recorded.
     pub(crate) fn has(&self, key: &Digest) -> bool {
         self.seen.contains_key(key) || self.file(key).is_some_and(|file| file.as_path().is_file())
     }
 
-    /// Notes an activation; returns true if somebody did just before.
+    /// Records an activation; returns true if it was already recorded, possibly by another process.
     pub(crate) fn note(
         &mut self,
         key: Digest,
@@ -82,11 +82,11 @@ impl Session {
         Ok(self.seen.insert(key, active).is_some() || was_kept)
     }
 
-    /// Returns ids and digests of what is active, here and in other processes of a session that has a name. What cannot
-    /// be read is an error: it may be a restriction.
+    /// Returns ids and digests of the active skills, including those of other processes in a named session. Unreadable
+    /// files are errors, because they may contain restrictions.
     pub(crate) fn active(&self) -> Result<Vec<(String, String)>, FsError> {
-        if self.is_lost {
-            let source = io::Error::other("there is no folder for sessions: HOME is not set");
+        if self.has_no_folder {
+            let source = io::Error::other("cannot locate the session folder: HOME is not set");
             return Err(FsError::Io { path: self.id.clone(), source });
         }
         let mut active: BTreeSet<(String, String)> = self.seen.values().cloned().collect();
@@ -94,7 +94,7 @@ impl Session {
         Ok(active.into_iter().collect())
     }
 
-    /// Returns what a session that has a name keeps: files, each with an id and a digest.
+    /// Returns the stored activations of a named session.
     fn kept(&self) -> Result<Vec<(PathBuf, Active)>, FsError> {
         let mut all = Vec::new();
         let Some(folder) = &self.folder else { return Ok(all) };
@@ -117,14 +117,14 @@ impl Session {
             }
             let text = match fs::read_to_string(&path) {
                 Ok(text) => text,
-                // Another process ended it just now.
+                // Another process has just deactivated it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(failed(&path, error)),
             };
             let value: serde_json::Value =
                 serde_json::from_str(&text).map_err(|error| failed(&path, error.into()))?;
             let field = |key: &str| value[key].as_str().map(str::to_owned);
-            let broken = || failed(&path, io::Error::other("it is no activation"));
+            let broken = || failed(&path, io::Error::other("not a valid activation"));
             let one = (field("skillId").ok_or_else(broken)?, field("hash").ok_or_else(broken)?);
             read.insert(name, one.clone());
             all.push((path, one));
@@ -132,24 +132,24 @@ impl Session {
         Ok(all)
     }
 
-    /// Forgets an activation.
+    /// Removes an activation.
     pub(crate) fn forget(&mut self, key: &Digest) {
         self.seen.remove(key);
         if let Some(file) = self.file(key) {
-            // If it is gone already there is nothing to forget.
+            // It may already be gone.
             let _ = fs::remove_file(file.as_path());
         }
     }
 
-    /// Ends what is active of a skill, but for the content that `keep` names; returns true if anything was. What cannot be read or removed is an
-    /// error: it may be a restriction.
+    /// Ends the activations of a skill, except of the version with digest `keep`; returns true if there were any. Files
+    /// that cannot be read or removed are errors, because they may contain restrictions.
     pub(crate) fn end(&mut self, skill_id: &str, keep: Option<&str>) -> Result<bool, FsError> {
-        let is_meant = |id: &str, hash: &str| id == skill_id && keep != Some(hash);
+        let matches = |id: &str, hash: &str| id == skill_id && keep != Some(hash);
         let before = self.seen.len();
-        self.seen.retain(|_, (id, hash)| !is_meant(id, hash));
+        self.seen.retain(|_, (id, hash)| !matches(id, hash));
         let mut is_ended = self.seen.len() < before;
         for (path, (id, hash)) in self.kept()? {
-            if is_meant(&id, &hash) {
+            if matches(&id, &hash) {
                 match fs::remove_file(&path) {
                     Ok(()) => is_ended = true,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -167,7 +167,7 @@ impl Session {
     }
 }
 
-/// Makes the file of an activation; returns true if it was there. It is whole as soon as it is there.
+/// Writes the file of an activation atomically; returns true if it already existed.
 fn keep(folder: &AbsPath, path: &AbsPath, activation: &SkillActivation) -> Result<bool, FsError> {
     let failed = |source| FsError::Io { path: path.to_string(), source };
     if !folder.as_path().is_dir() {
@@ -184,7 +184,7 @@ fn keep(folder: &AbsPath, path: &AbsPath, activation: &SkillActivation) -> Resul
     }
 }
 
-/// Removes sessions that nobody used for long. They are ours alone, and only a help for the memory of a model.
+/// Removes sessions that have not been used for a long time. Losing one only means that instructions are shown again.
 fn forget_old(folder: &AbsPath) {
     let Some(sessions) = folder.parent() else { return };
     let Ok(entries) = fs::read_dir(sessions.as_path()) else { return };
@@ -192,9 +192,9 @@ fn forget_old(folder: &AbsPath) {
     for entry in entries.filter_map(Result::ok) {
         let modified = entry.metadata().and_then(|metadata| metadata.modified());
         let is_old = modified
-            .is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > FORGOTTEN));
+            .is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > MAX_AGE));
         if is_old {
-            // Another process may be faster; then there is nothing to do.
+            // Another process may have removed it first.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -1,10 +1,10 @@
-//! What skills and their files are called: `skill://<id>/<path>`.
+//! URIs of skills and their files: `skill://<id>/<path>`.
 
 use std::fmt::Write;
 
 const SCHEME: &str = "skill://";
 
-/// Returns the URI of a file of a skill; of its folder, if the path is empty.
+/// Returns the URI of a skill's file, or of its folder if the path is empty.
 pub fn uri(id: &str, path: &str) -> String {
     let mut uri = SCHEME.to_owned();
     let parts = id.split('/').chain(path.split('/').filter(|part| !part.is_empty()));
@@ -23,10 +23,10 @@ pub fn uri(id: &str, path: &str) -> String {
     uri
 }
 
-/// Takes a URI apart: the id of the longest that is known, and the path in it.
+/// Splits a URI into the longest known skill id and the path inside that skill.
 pub fn parse(address: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, String)> {
     let parts = segments(address)?;
-    // Each file has one name.
+    // Accept only the canonical URI of each file.
     if uri(&parts[0], &parts[1..].join("/")) != address {
         return None;
     }
@@ -36,12 +36,13 @@ pub fn parse(address: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, 
     })
 }
 
-/// Returns the parts of a URI: those of the skill's id, then those of the path. `None` if it is none of ours.
+/// Returns the decoded segments of a URI: those of the skill's id, then those of the path. `None` if it is not a skill
+/// URI.
 pub fn segments(uri: &str) -> Option<Vec<String>> {
     uri.strip_prefix(SCHEME)?.split('/').map(decoded).collect()
 }
 
-/// Reads a part of a path. One that is another's way of writing something is refused: there is one name for each file.
+/// Decodes a segment. Rejects segments such as `..` that would give a file a second URI.
 fn decoded(part: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = part.bytes();
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uri_leads_back_to_what_it_was_made_of() {
+    fn uris_round_trip() {
         let known = ["personal/pdf", "nested-a/b/c", "personal/ä b"];
         for (id, path, expected) in [
             ("personal/pdf", "SKILL.md", "skill://personal/pdf/SKILL.md"),
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_is_no_uri() {
+    fn invalid_uris_are_rejected() {
         for uri in [
             "file:///etc/passwd",
             "skill://personal/pdf/../../etc/passwd",

@@ -1,4 +1,4 @@
-//! A skill of the index as JSON.
+//! The JSON form of an index entry.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,52 +7,52 @@ use skill_state::SkillSource;
 
 use crate::{ApprovalState, Provenance, Scope, Skill, rfc3339};
 
-/// One entry of the index as hosts exchange it.
+/// An index entry, as exchanged with hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillIndexEntry {
     /// The skill's id.
     pub skill_id: String,
-    /// Its name.
+    /// The skill's name.
     pub name: String,
-    /// What it does and when to use it.
+    /// What the skill does and when to use it.
     pub description: String,
-    /// Who vouches for it.
+    /// The skill's trust level.
     pub source: SkillSource,
-    /// Its folder.
+    /// The skill's folder.
     pub path: String,
-    /// The digest of its content; absent where a file of it cannot be read.
+    /// Digest of the skill's content; absent if one of its files cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// When its SKILL.md was last written, as RFC 3339 in UTC.
+    /// When its SKILL.md was last modified (RFC 3339, UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
-    /// Free data, text to text.
+    /// Free-form metadata, string to string.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// Its licence.
+    /// The skill's license.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
-    /// What it needs around it.
+    /// Compatibility requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// The tools it may use; absent means no restriction.
+    /// The tools that the skill may use; absent means no restriction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<String>,
-    /// Its SKILL.md; absent for a builtin skill.
+    /// Path of its SKILL.md; absent for a builtin skill.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// Where it was found.
+    /// Where the skill was found.
     pub scope: Scope,
-    /// Whether the user has not switched it off.
+    /// False if the user disabled the skill.
     pub enabled: bool,
-    /// Whether the model may start it by itself.
+    /// Whether the model may invoke the skill.
     pub model_may_invoke: bool,
-    /// Whether the user may start it by name.
+    /// Whether the user may invoke the skill by name.
     pub user_may_invoke: bool,
-    /// The place of its root in the order of precedence: 1 comes first.
+    /// Rank of its root in the order of precedence, starting at 1.
     pub priority: usize,
-    /// The id of the skill that its name means instead.
+    /// The id of the skill that its name refers to instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowed_by: Option<String>,
     /// The MCP server that serves it.
@@ -66,20 +66,20 @@ pub struct SkillIndexEntry {
     pub provenance: Option<Provenance>,
 }
 
-/// Which MCP server serves a skill, and whether it may be used.
+/// The MCP server that serves a skill, and whether the skill may be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServedEntry {
-    /// The label that the user gave the server.
+    /// The user's label for the server.
     pub server: String,
-    /// The URI of its SKILL.md there.
+    /// The URI of the skill's SKILL.md on the server.
     pub uri: String,
-    /// Whether the user approved it as it is.
+    /// Whether the user approved the current version.
     pub approval: ApprovalState,
 }
 
 impl SkillIndexEntry {
-    /// Returns the entry of a skill, without its digest, and with what its frontmatter alone says about the model.
+    /// Returns the entry of a skill, without its digest; `model_may_invoke` considers only the frontmatter.
     pub(crate) fn new(skill: &Skill) -> Self {
         let text = |(key, value): &(String, String)| (key.clone(), Value::from(value.clone()));
         Self {

@@ -1,19 +1,19 @@
-//! The skills that are part of the program.
+//! The skills that are compiled into the program.
 
 use skill::{Digest, Document, Input, RelPath, SKILL_FILE, Strictness, parse};
 
-/// A skill that is part of the program.
+/// A skill that is compiled into the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Builtin {
-    /// Its name, which is also its folder's.
+    /// The skill's name, which is also its folder's name.
     pub(crate) name: &'static str,
-    /// Where it says that it is.
+    /// The path that is shown for it.
     pub(crate) path: &'static str,
-    /// Its files, sorted by path, the SKILL.md among them.
+    /// Its files including SKILL.md, sorted by path.
     pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
-/// Every one of them.
+/// All builtin skills.
 pub(crate) const BUILTINS: &[Builtin] = &[Builtin {
     name: "cocoaskills",
     path: "builtin:cocoaskills",
@@ -28,19 +28,19 @@ pub(crate) const BUILTINS: &[Builtin] = &[Builtin {
 }];
 
 impl Builtin {
-    /// Returns the bytes of one of its files.
+    /// Returns the content of one of its files.
     pub(crate) fn file(&self, path: &RelPath) -> Option<&'static str> {
         self.files.iter().find(|(name, _)| *name == path.as_str()).map(|(_, text)| *text)
     }
 
-    /// Reads its SKILL.md.
+    /// Parses its SKILL.md.
     pub(crate) fn document(&self) -> Document {
         let (_, text) = self.files[0];
         let input = Input { file: self.path, directory: Some(self.name), bytes: text.as_bytes() };
         parse(&input, Strictness::Strict).document.expect("a test reads every builtin skill")
     }
 
-    /// Returns the digest of its content, as that of a folder.
+    /// Returns its content digest, computed as for a folder.
     pub(crate) fn hash(&self) -> Digest {
         let mut hasher = skill::ContentHasher::default();
         for (path, text) in self.files {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_builtin_skill_is_valid_and_its_files_are_sorted() {
+    fn builtin_skills_are_valid_and_their_files_are_sorted() {
         for builtin in BUILTINS {
             assert_eq!(builtin.files[0].0, SKILL_FILE);
             assert!(builtin.files.is_sorted_by_key(|(path, _)| *path));

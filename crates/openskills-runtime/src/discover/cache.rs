@@ -1,8 +1,8 @@
-//! Files that save work and may be lost at any time: what was read of skills, and digests of their folders.
+//! Cache files that may be lost at any time: parsed frontmatter of skills, and digests of their folders.
 //!
-//! A file begins with a line that names its format and this program's version. Frames follow: a length, a checksum and
-//! that many bytes. The first frame says what folder the file is about, each other one holds some of the items. A file
-//! that is damaged, of another version, of another user or about another folder counts as absent.
+//! A file starts with a line that names its format and this program's version. Frames follow: a length, a checksum and
+//! that many bytes. The first frame contains the path of the folder that the file describes, the others contain the
+//! items. A file that is damaged, belongs to another user, or is for another version or folder is ignored.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -14,44 +14,44 @@ use serde::de::DeserializeOwned;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_parts};
 use skill_state::key_of;
 
-/// The largest file that is read: some 500,000 skills.
-const MAX: u64 = 256 << 20;
-/// How many items a frame holds: enough to be worth a core's while.
-const FRAME: usize = 512;
-/// Grows when what is kept means something else than before, in the same form.
-const MEANING: u32 = 2;
-/// How many files of one kind are kept.
+/// The maximum size of a cache file: about 500,000 skills.
+const MAX_BYTES: u64 = 256 << 20;
+/// Items per frame: enough to make parallel decoding worthwhile.
+const ITEMS_PER_FRAME: usize = 512;
+/// Incremented when the meaning of cached data changes without a change of its structure.
+const FORMAT_VERSION: u32 = 3;
+/// The maximum number of files of one kind.
 const MAX_FILES: usize = 1_024;
-/// The length of a frame and its checksum.
-const HEAD: usize = 4 + 4;
+/// Size of a frame's header: its length and its checksum.
+const FRAME_HEADER: usize = 4 + 4;
 
-/// The cached things about one folder.
+/// The cache file for one folder.
 #[derive(Debug, Clone)]
 pub(crate) struct CacheFile {
     path: AbsPath,
-    /// The first line.
+    /// The first line of the file.
     title: String,
-    /// What it is about.
+    /// The folder that it describes.
     about: String,
 }
 
 impl CacheFile {
-    /// Returns the file of one `kind` about `root`, below the cache folder.
+    /// Returns the cache file of this `kind` for `root`.
     pub(crate) fn new(cache: &AbsPath, kind: &str, root: &AbsPath) -> Self {
         let path = cache.join(kind).join(format!("{}.bin", key_of(root)));
-        let title = format!("openskills {kind} {} {MEANING}\n", env!("CARGO_PKG_VERSION"));
+        let title = format!("openskills {kind} {} {FORMAT_VERSION}\n", env!("CARGO_PKG_VERSION"));
         Self { path, title, about: root.to_string() }
     }
 
-    /// Returns true if there is such a file, whatever it holds.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Returns true if the file exists, valid or not.
+    pub(crate) fn exists(&self) -> bool {
         self.path.as_path().is_file()
     }
 
-    /// Reads the items; `None` if there is nothing that can be used.
+    /// Reads the items; `None` if there is no usable file.
     pub(crate) fn load<T: DeserializeOwned + Send>(&self) -> Option<Vec<T>> {
-        // A cache that cannot be read is no cache; what it would have saved is done again.
-        let bytes = read_own_file(&self.path, MAX).ok().flatten()?;
+        // An unreadable cache is treated as missing and rebuilt.
+        let bytes = read_own_file(&self.path, MAX_BYTES).ok().flatten()?;
         let frames = frames(bytes.strip_prefix(self.title.as_bytes())?)?;
         let (about, items) = frames.split_first()?;
         if postcard::from_bytes::<&str>(content(about)?).ok()? != self.about {
@@ -62,17 +62,17 @@ impl CacheFile {
         Some(items?.into_iter().flatten().collect())
     }
 
-    /// Writes the items, unless the file says the same already.
+    /// Writes the items, unless the file already has this content.
     pub(crate) fn save<T: Serialize + Sync>(&self, items: &[T]) -> Result<(), FsError> {
         let failed = |error: postcard::Error| FsError::Io {
             path: self.path.to_string(),
             source: std::io::Error::other(error.to_string()),
         };
         let frames: Result<Vec<Vec<u8>>, postcard::Error> =
-            items.par_chunks(FRAME).map(|items| frame(&items)).collect();
+            items.par_chunks(ITEMS_PER_FRAME).map(|items| frame(&items)).collect();
         let frames = frames.map_err(failed)?;
         let about = frame(&self.about).map_err(failed)?;
-        // Not put together first: that would touch all of it once more.
+        // Written in parts, to avoid another copy of everything.
         let head = [self.title.as_bytes(), &about];
         let parts: Vec<&[u8]> = head.into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
         if let Some(folder) = self.path.parent() {
@@ -82,7 +82,7 @@ impl CacheFile {
     }
 }
 
-/// Removes the oldest files of a kind if there are very many: places come and go, and nobody says so.
+/// Removes the oldest files of a kind if there are too many, because folders disappear without notice.
 pub(crate) fn tidy(cache: &AbsPath, kind: &str) {
     let Ok(entries) = fs::read_dir(cache.join(kind).as_path()) else { return };
     let mut files: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
@@ -91,36 +91,36 @@ pub(crate) fn tidy(cache: &AbsPath, kind: &str) {
     }
     files.sort_by_cached_key(|file| fs::metadata(file).and_then(|file| file.modified()).ok());
     for file in files.iter().take(MAX_FILES / 2) {
-        // Another process may be faster; then there is nothing to do.
+        // Another process may have removed it first.
         let _ = fs::remove_file(file);
     }
 }
 
 fn frame<T: Serialize>(value: &T) -> Result<Vec<u8>, postcard::Error> {
-    let mut bytes = postcard::to_extend(value, vec![0; HEAD])?;
-    let content = &bytes[HEAD..];
+    let mut bytes = postcard::to_extend(value, vec![0; FRAME_HEADER])?;
+    let content = &bytes[FRAME_HEADER..];
     let (length, checksum) = (u32::try_from(content.len()), crc32fast::hash(content));
     let length = length.map_err(|_| postcard::Error::SerializeBufferFull)?;
     bytes[..4].copy_from_slice(&length.to_le_bytes());
-    bytes[4..HEAD].copy_from_slice(&checksum.to_le_bytes());
+    bytes[4..FRAME_HEADER].copy_from_slice(&checksum.to_le_bytes());
     Ok(bytes)
 }
 
-/// Splits a file into its frames, heads included.
+/// Splits a file into its frames, headers included.
 fn frames(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut all = Vec::new();
     while !bytes.is_empty() {
         let length = u32::from_le_bytes(*bytes.first_chunk()?);
-        let (frame, rest) = bytes.split_at_checked(HEAD + usize::try_from(length).ok()?)?;
+        let (frame, rest) = bytes.split_at_checked(FRAME_HEADER + usize::try_from(length).ok()?)?;
         all.push(frame);
         bytes = rest;
     }
     Some(all)
 }
 
-/// Returns what a frame holds, unless it is damaged.
+/// Returns the content of a frame; `None` if it is damaged.
 fn content(frame: &[u8]) -> Option<&[u8]> {
-    let (head, content) = frame.split_at_checked(HEAD)?;
+    let (head, content) = frame.split_at_checked(FRAME_HEADER)?;
     (crc32fast::hash(content).to_le_bytes() == head[4..]).then_some(content)
 }
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_file_of_ours_about_the_folder_is_read() {
+    fn only_an_intact_file_for_the_same_folder_is_read() {
         let scratch = tempfile::tempdir().unwrap();
         let cache = AbsPath::new(scratch.path()).unwrap();
         let root = AbsPath::new("/s").unwrap();
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(load(&file), Some(items));
 
         let whole = fs::read(file.path.as_path()).unwrap();
-        // Every bit counts, and so does every missing byte.
+        // A flipped bit or a missing byte anywhere is detected.
         for at in (0..whole.len()).step_by(whole.len() / 50) {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;

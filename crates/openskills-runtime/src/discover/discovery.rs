@@ -1,4 +1,4 @@
-//! From folders to the index: look at every root, use what is known, keep what was learnt.
+//! Builds the index: scans every root with the help of the cache, then updates the cache.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -7,45 +7,45 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use skill::{Code, Diagnostic, Strictness};
 use skill_fs::{AbsPath, Digests, FsError, Root};
-use skill_state::{Approvals, OrgPolicy, Pattern, SkillSource, StateError, Used};
+use skill_state::{Approvals, OrgPolicy, Pattern, PolicySubject, SkillSource, StateError};
 
 use crate::decide::approvals::{claimed, names, origin};
 use crate::decide::org::is_administered_all_the_way;
 use crate::discover::builtin::BUILTINS;
 use crate::discover::cache::{CacheFile, tidy};
 use crate::discover::hash::{HashRecord, Hashes, hash};
-use crate::discover::index::{FoundIn, GoneSkill, Index, Place, ServedBy};
+use crate::discover::index::{GoneSkill, Index, ScannedRoot, ServerSkills, SkillLocation};
 use crate::discover::naming::key;
-use crate::discover::provenance::{Marked, provenance, read_marker};
+use crate::discover::provenance::{CheckedMarker, provenance, read_marker};
 use crate::discover::roots::{Roots, SkillRoot, find_roots};
 use crate::discover::scan::{Scan, scan};
 use crate::problem::problem_of;
 use crate::{
-    DisabledSkills, KeptSkills, Places, RuntimeConfig, RuntimeError, Scope, Skill, SkillServers,
+    DisabledSkills, Places, RuntimeConfig, RuntimeError, Scope, Skill, SkillServers, SyncedSkills,
     TrustedFolders,
 };
 
-/// What is kept of the skills of a root, by how strictly they were read.
+/// Cache kinds for the skills of a root: lenient and strict parsing.
 const INDEX: [&str; 2] = ["index", "index-strict"];
-/// What is kept of their digests.
+/// Cache kind for digests.
 const HASHES: &str = "hashes";
 
-/// What a discovery found.
+/// The result of a discovery.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
     pub(crate) index: Index,
     pub(crate) roots: Roots,
-    /// What the organisation forbids.
+    /// The organization's policy.
     pub(crate) policy: OrgPolicy,
-    /// Skills and folders of skills that links led to.
+    /// Skills and skill folders that were reached through symlinks.
     pub(crate) linked: Vec<AbsPath>,
-    /// Skills that were known before, and are not there any more.
+    /// Skills from the cache that no longer exist.
     pub(crate) gone: Vec<GoneSkill>,
-    /// Why nothing could be kept, if so. Nothing but time is lost.
-    pub(crate) not_kept: Option<FsError>,
+    /// Set if the cache could not be written. That only makes the next discovery slower.
+    pub(crate) cache_error: Option<FsError>,
 }
 
-/// Finds every skill.
+/// Discovers all skills.
 pub(crate) fn discover(
     config: &RuntimeConfig,
     places: &Places,
@@ -57,7 +57,7 @@ pub(crate) fn discover(
     let mut found =
         Discovery { roots: find_roots(config, places, &trusted)?, policy, ..Discovery::default() };
     if found.policy != OrgPolicy::default() {
-        disown(&mut found.roots);
+        demote_unadministered(&mut found.roots);
     }
     let cache = places.cache.as_ref().filter(|_| config.keep_index);
     let roots = std::mem::take(&mut found.roots.roots);
@@ -74,7 +74,7 @@ pub(crate) fn discover(
         found
             .gone
             .extend(scan.gone.iter().filter_map(|record| GoneSkill::new(root, &real, record)));
-        scanned.push(FoundIn { root, real, skills: scan.skills });
+        scanned.push(ScannedRoot { root, real, skills: scan.skills });
     }
     let served = if config.use_standard_locations {
         served(places, &roots, &mut found.roots.problems)?
@@ -82,13 +82,13 @@ pub(crate) fn discover(
         Vec::new()
     };
     let approved = approved_names(places);
-    // What was learnt is written while the index is made.
-    let (index, not_kept) = rayon::join(
+    // Write the cache while the index is being built.
+    let (index, cache_error) = rayon::join(
         || Index::build(&scanned, builtins, &served, &disabled, &approved),
         || stale.iter().filter_map(|(at, file)| save(&scanned[*at], file).err()).next_back(),
     );
-    (found.index, found.not_kept) = (index, not_kept);
-    // One that only moved is still there.
+    (found.index, found.cache_error) = (index, cache_error);
+    // A skill that only moved still exists.
     found.gone.retain(|gone| found.index.with_id(&gone.id).is_none());
     if let Some(cache) = cache.filter(|_| !stale.is_empty()) {
         INDEX.into_iter().chain([HASHES]).for_each(|kind| tidy(cache, kind));
@@ -101,8 +101,8 @@ pub(crate) fn discover(
     Ok(found)
 }
 
-/// Returns the names of skills that the user approved, as they are written. They only say which of two that look alike is meant; whatever uses an
-/// approval reads the file itself, and stops where it cannot be read.
+/// Returns the exact names of skills that the user approved. They only decide between names that look alike, so an
+/// unreadable file is ignored here. Code that relies on an approval reads the file itself and fails if it cannot.
 fn approved_names(places: &Places) -> HashSet<String> {
     let all = places.state.as_ref().map(Approvals::load);
     match all {
@@ -111,23 +111,23 @@ fn approved_names(places: &Places) -> HashSet<String> {
     }
 }
 
-/// Returns what MCP servers list. A list that cannot be read is a problem of its own: nobody else's skills go with it.
+/// Returns the skills that MCP servers list. An unreadable list is reported and does not affect other skills.
 fn served(
     places: &Places,
     roots: &[SkillRoot],
     problems: &mut Vec<Diagnostic>,
-) -> Result<Vec<ServedBy>, RuntimeError> {
+) -> Result<Vec<ServerSkills>, RuntimeError> {
     let mut all = Vec::new();
     for server in SkillServers::load(places)?.iter() {
         let name = &server.label;
-        match KeptSkills::load(places.state.as_ref(), name) {
+        match SyncedSkills::load(places.state.as_ref(), name) {
             Ok(None) => {}
             Ok(Some(kept)) => {
-                // A folder that was named keeps its label.
+                // Folders keep their label; the server's label changes.
                 let is_taken = roots.iter().any(|root| root.label == *name);
                 let label = if is_taken { format!("{name}~mcp") } else { name.clone() };
                 let skills = kept.skills.into_iter().map(Arc::new).collect();
-                all.push(ServedBy { label: Arc::from(label), skills });
+                all.push(ServerSkills { label: Arc::from(label), skills });
             }
             Err(error) => {
                 let problem =
@@ -140,13 +140,13 @@ fn served(
     Ok(all)
 }
 
-/// Reads the policy of the organisation. Names in it are compared as names of skills are.
+/// Reads the organization's policy. Its skill names are normalized like the names of skills.
 fn load_policy(places: &Places) -> Result<OrgPolicy, RuntimeError> {
     let Some(path) = &places.org_policy else { return Ok(OrgPolicy::default()) };
     let mut policy = OrgPolicy::load(path).map_err(|error| match error {
         StateError::Files(error) => RuntimeError::Setup {
-            message: format!("the policy of the organisation cannot be read: {error}"),
-            hint: Some("ask whoever administers this machine".to_owned()),
+            message: format!("cannot read the organization's policy: {error}"),
+            hint: Some("ask the administrator of this machine".to_owned()),
         },
         malformed @ StateError::Malformed { .. } => malformed.into(),
     })?;
@@ -157,8 +157,9 @@ fn load_policy(places: &Places) -> Result<OrgPolicy, RuntimeError> {
     Ok(policy)
 }
 
-/// Where there is a policy, only the administrator's own folders are the organisation's: a user's word does not make them so.
-fn disown(roots: &mut Roots) {
+/// With an organization policy, a folder keeps the trust level `org` only if the administrator owns it. A user's
+/// configuration is not enough.
+fn demote_unadministered(roots: &mut Roots) {
     for root in roots
         .roots
         .iter_mut()
@@ -166,13 +167,13 @@ fn disown(roots: &mut Roots) {
     {
         if !is_administered_all_the_way(&root.path) {
             root.source = SkillSource::User;
-            let message = "it is not the administrator's, so its skills count as yours";
+            let message = "not owned by the administrator, so its skills are treated as your own";
             roots.problems.push(problem_of(Code::DeniedByPolicy, root.path.as_str(), message));
         }
     }
 }
 
-/// Marks skills that the organisation does not let be used.
+/// Marks skills that the organization's policy forbids.
 fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
     if *policy == OrgPolicy::default() {
         return;
@@ -180,11 +181,16 @@ fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
     for skill in &mut index.skills {
         let (names, origin) = (names(skill), origin(skill));
         let claimed = if policy.denied_origins.is_empty() { Vec::new() } else { claimed(skill) };
-        let used = Used { names: &names, origin: &origin, claimed: &claimed, source: skill.source };
+        let used = PolicySubject {
+            names: &names,
+            origin: &origin,
+            claimed: &claimed,
+            source: skill.source,
+        };
         let Some(reason) = policy.refuses_use(&used) else { continue };
         let skill = Arc::make_mut(skill);
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
-        let hint = format!("whoever administers this machine wrote so in {path}");
+        let hint = format!("set by the administrator of this machine in `{path}`");
         let problem = problem_of(Code::DeniedByPolicy, &shown, reason.clone()).with_hint(hint);
         skill.diagnostics.push(problem);
         skill.denied = Some(reason);
@@ -205,30 +211,32 @@ fn scan_root(
     (scan, file)
 }
 
-fn save(found: &FoundIn<'_>, file: &CacheFile) -> Result<(), FsError> {
+fn save(found: &ScannedRoot<'_>, file: &CacheFile) -> Result<(), FsError> {
     file.save(&found.skills.iter().map(|skill| &skill.record).collect::<Vec<_>>())
 }
 
-/// A skill with a marker: where it is in the index, its root, its folder, and what the marker says.
-type Looked = (usize, AbsPath, AbsPath, Result<Option<Marked>, Box<Diagnostic>>);
+/// A skill with an install marker: its position in the index, its root, its folder, and the marker.
+type MarkedSkill = (usize, AbsPath, AbsPath, Result<Option<CheckedMarker>, Box<Diagnostic>>);
 
-/// Adds to skills that csk installed where they came from, and a warning where they are not what was installed.
+/// Adds provenance to skills that csk installed, and a warning if they differ from what was installed.
 fn add_provenance(index: &mut Index, places: &Places, cache: Option<&AbsPath>, now: SystemTime) {
-    let marked: Vec<Looked> = index
+    let marked: Vec<MarkedSkill> = index
         .skills
         .par_iter()
         .enumerate()
         .filter_map(|(at, skill)| match &skill.place {
-            Place::Folder { root, folder, has_marker: true, .. } => {
+            SkillLocation::Folder { root, folder, has_marker: true, .. } => {
                 let opened = Root::open_real(folder).ok()?;
                 let marker = read_marker(&opened, places.csk_home.as_ref());
                 Some((at, AbsPath::clone(root), folder.clone(), marker))
             }
-            Place::Folder { .. } | Place::Builtin(_) | Place::Served(_) => None,
+            SkillLocation::Folder { .. } | SkillLocation::Builtin(_) | SkillLocation::Served(_) => {
+                None
+            }
         })
         .collect();
-    let is_receipted = |marker: &Result<Option<Marked>, _>| {
-        matches!(marker, Ok(Some(Marked { has_receipt: true, .. })))
+    let is_receipted = |marker: &Result<Option<CheckedMarker>, _>| {
+        matches!(marker, Ok(Some(CheckedMarker { has_receipt: true, .. })))
     };
     let folders: Vec<(&AbsPath, &AbsPath)> = marked
         .iter()
@@ -249,10 +257,10 @@ fn add_provenance(index: &mut Index, places: &Places, cache: Option<&AbsPath>, n
             Err(problem) => skill.diagnostics.push(*problem),
         }
     }
-    index.forgive_copies();
+    index.drop_copy_warnings();
 }
 
-/// Returns the digests of folders, each with the root it was found in.
+/// Returns the digests of folders, given as pairs of root and folder.
 pub(crate) fn hash_folders(
     folders: &[(&AbsPath, &AbsPath)],
     cache: Option<&AbsPath>,
@@ -283,14 +291,14 @@ pub(crate) fn hash_folders(
             all[at] = Some(hashed.map(|hashed| hashed.digests));
         }
         if let Some(file) = file.filter(|_| is_stale) {
-            // Where it cannot be kept, it is computed again.
+            // If it cannot be saved, it is computed again next time.
             let _ = file.save(&known.iter().collect::<Vec<_>>());
         }
     }
     all.into_iter().flatten().collect()
 }
 
-/// Remembers the digests of a folder; returns true if that is news.
+/// Stores the digests of a folder; returns true if they changed.
 fn keep(known: &mut Hashes, folder: &AbsPath, record: Option<HashRecord>) -> bool {
     match record {
         Some(record) => known.insert(folder.to_string(), record) != Some(record),
@@ -298,7 +306,7 @@ fn keep(known: &mut Hashes, folder: &AbsPath, record: Option<HashRecord>) -> boo
     }
 }
 
-/// Returns every problem, of roots and of skills, each once.
+/// Returns all problems of roots and skills.
 pub(crate) fn problems(found: &Discovery) -> Vec<&Diagnostic> {
     let skills = found.index.skills.iter().flat_map(|skill: &Arc<Skill>| &skill.diagnostics);
     let refused = found.index.refused.iter().flat_map(|refused| &refused.diagnostics);

@@ -1,4 +1,4 @@
-//! Which paths the index of a git repository lists, read without git: nothing of a repository runs for it.
+//! Reads which paths a git index contains, without running git, so that nothing in an untrusted repository is executed.
 //!
 //! The format is gitformat-index(5), versions 2 to 4.
 
@@ -9,34 +9,35 @@ use std::path::{Path, PathBuf};
 
 use crate::discover::git_files::{config_around, git_folder};
 
-/// The largest index that is read.
+/// The maximum size of an index.
 const MAX_INDEX: u64 = 256 << 20;
-/// The bytes of an entry before the digest of its object: two times, then six numbers.
+/// The bytes of an entry before its object id: two timestamps and six numbers.
 const BEFORE_DIGEST: usize = 40;
-/// The flag of an entry that has two more bytes of flags.
+/// The flag of an entry with two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 
-/// What an index says about a folder.
+/// Whether an index contains a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// The repository brings it, or something in it.
+    /// It contains the folder or something in it.
     Yes,
-    /// The repository does not bring anything of it.
+    /// It contains nothing in the folder.
     No,
     /// The index cannot be read.
     Unknown,
 }
 
-/// Returns whether the index of the repository at `root` lists a folder or anything in it. Case does not count: some file systems fold it.
+/// Returns whether the index of the repository at `root` contains a folder or anything in it. Ignores case, because
+/// some file systems do.
 pub(crate) fn lists(root: &Path, folder: &Path) -> Listed {
-    look(root, folder).unwrap_or(Listed::Unknown)
+    search(root, folder).unwrap_or(Listed::Unknown)
 }
 
-fn look(root: &Path, folder: &Path) -> Option<Listed> {
+fn search(root: &Path, folder: &Path) -> Option<Listed> {
     let inside = folder.strip_prefix(root).ok()?.to_str()?.to_ascii_lowercase();
     let own = git_folder(root)?;
     let index = own.join("index");
-    // A repository without an index lists nothing.
+    // Without an index, nothing is tracked.
     if let Err(error) = fs::symlink_metadata(&index) {
         return (error.kind() == std::io::ErrorKind::NotFound).then_some(Listed::No);
     }
@@ -51,7 +52,7 @@ fn look(root: &Path, folder: &Path) -> Option<Listed> {
         if is_listed {
             return Some(Listed::Yes);
         }
-        // What changed since an index was split is in one file, the rest in the other.
+        // A split index has the recent changes in one file and the rest in another.
         if file.ends_with("index") {
             files.extend(shared(rest, digest)?.map(|name| own.join(name)));
         }
@@ -59,7 +60,7 @@ fn look(root: &Path, folder: &Path) -> Option<Listed> {
     Some(Listed::No)
 }
 
-/// Returns true if an entry is a folder, is in it, or stands for a folder that it is in (a sparse index has those).
+/// Returns true if an entry is the folder, is inside it, or is a parent of it (in a sparse index).
 fn covers(entry: &[u8], folder: &[u8]) -> bool {
     let starts = |long: &[u8], short: &[u8]| {
         long.len() >= short.len() && long[..short.len()].eq_ignore_ascii_case(short)
@@ -70,7 +71,7 @@ fn covers(entry: &[u8], folder: &[u8]) -> bool {
     starts(entry, folder) && matches!(entry.get(folder.len()), None | Some(b'/'))
 }
 
-/// Calls `each` with every path of an index; returns what follows the entries, or `None` for what is no index that is known.
+/// Calls `each` with every path of an index; returns the bytes after the entries, or `None` if the format is unknown.
 fn each_path(bytes: &[u8], digest: usize, mut each: impl FnMut(&[u8])) -> Option<&[u8]> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = number(4).filter(|version| (2..=4).contains(version))?;
@@ -85,7 +86,7 @@ fn each_path(bytes: &[u8], digest: usize, mut each: impl FnMut(&[u8])) -> Option
         let is_extended = version >= 3 && flags & EXTENDED != 0;
         let mut name_at = flags_at + if is_extended { 4 } else { 2 };
         if version == 4 {
-            // The path is what is left of the one before it, and what follows.
+            // Paths are prefix-compressed against the previous one.
             let (dropped, length) = offset(bytes.get(name_at..)?)?;
             path.truncate(path.len().checked_sub(dropped)?);
             name_at += length;
@@ -97,13 +98,13 @@ fn each_path(bytes: &[u8], digest: usize, mut each: impl FnMut(&[u8])) -> Option
         path.extend_from_slice(&rest[..length]);
         each(&path);
         let end = name_at + length;
-        // Entries of the older versions are filled up to a multiple of eight bytes.
+        // Entries of older versions are padded to a multiple of eight bytes.
         at = if version == 4 { end + 1 } else { at + ((end - at) / 8 + 1) * 8 };
     }
     bytes.get(at..)
 }
 
-/// Reads a number of changing length, as packs of git write offsets; returns it with its length.
+/// Reads a variable-length number in the encoding of pack offsets; returns it with its length.
 fn offset(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut value = 0_usize;
     for (at, byte) in bytes.iter().take(9).enumerate() {
@@ -118,15 +119,16 @@ fn offset(bytes: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns the name of the file that has the rest of a split index, if it is one. `None` outside where the extensions are cut.
+/// Returns the name of the shared file of a split index; `Some(None)` if the index is not split, `None` if the
+/// extensions are truncated.
 fn shared(mut rest: &[u8], digest: usize) -> Option<Option<String>> {
-    // The file ends with a digest of itself.
+    // The file ends with its own digest.
     while rest.len() > digest {
         let size = u32::from_be_bytes(rest.get(4..8)?.try_into().ok()?);
         let data = rest.get(8..8 + usize::try_from(size).ok()?)?;
         if rest.starts_with(b"link") {
             let name: String = data.get(..digest)?.iter().map(|b| format!("{b:02x}")).collect();
-            // One without a name is whole by itself.
+            // A null name means that there is no shared file.
             let is_whole = data[..digest].iter().all(|byte| *byte == 0);
             return Some((!is_whole).then(|| format!("sharedindex.{name}")));
         }
@@ -135,7 +137,7 @@ fn shared(mut rest: &[u8], digest: usize) -> Option<Option<String>> {
     Some(None)
 }
 
-/// Returns the length of the digests of a repository: SHA-1, unless its configuration says SHA-256.
+/// Returns the digest length of a repository: SHA-1, unless it is configured for SHA-256.
 fn digest_length(root: &Path) -> usize {
     let config = config_around(root).unwrap_or_default().to_ascii_lowercase();
     let is_long = |line: &str| {
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_any_version_is_read_by_its_entries() {
+    fn entries_of_every_index_version_are_read() {
         for (init, version, split) in [
             (&["init", "-q"][..], "2", false),
             (&["init", "-q"], "3", false),
@@ -173,7 +175,7 @@ mod tests {
                 fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
                 fs::write(root.join(file), file).unwrap();
             }
-            // A link that is listed itself brings what it leads to.
+            // A tracked symlink counts as well.
             std::os::unix::fs::symlink("src", root.join(".venv")).unwrap();
             git(root, &["add", "-f", "fixtures", "a", "node_modules.md"]);
             git(root, &["update-index", "--index-version", version]);
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_lists_nothing_for_certain() {
+    fn unreadable_indexes_are_unknown() {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path();
         git(root, &["init", "-q"]);

@@ -1,4 +1,4 @@
-//! Digests of skills, computed when they are first needed and remembered as long as nobody touches the folder.
+//! Digests of skills, computed on demand and cached until the folder changes.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use skill::Digest;
 use skill_fs::{Digests, FsError, Root, WalkLimits, fingerprint, version_digests, walk};
 
-/// What is remembered of one folder.
+/// The cached digests of one folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HashRecord {
     fingerprint: [u8; 32],
@@ -15,18 +15,18 @@ pub(crate) struct HashRecord {
     bundle: [u8; 32],
 }
 
-/// What is remembered of the folders of one root, by their real path.
+/// The cached digests of a root's folders, by real path.
 pub(crate) type Hashes = BTreeMap<String, HashRecord>;
 
-/// The digests of a folder, and what to remember of them.
+/// The digests of a folder, and the record to cache.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hashed {
     pub(crate) digests: Digests,
-    /// Absent where a later write might not show.
+    /// Absent if a later write might go undetected.
     pub(crate) record: Option<HashRecord>,
 }
 
-/// Returns the digests of a folder. It is read only if it was touched since `known`.
+/// Returns the digests of a folder. It is read only if it changed since `known`.
 pub(crate) fn hash(
     root: &Root,
     known: Option<&HashRecord>,

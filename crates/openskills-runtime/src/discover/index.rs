@@ -1,4 +1,4 @@
-//! The skills that were found: which one a name means, and which ones it hides.
+//! The index of discovered skills: which skill a name refers to, and which ones it shadows.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -14,7 +14,7 @@ use skill_state::SkillSource;
 
 use crate::discover::builtin::Builtin;
 use crate::discover::naming::{id_part, key, key_of, make_unique};
-use crate::discover::record::{Details, Record, Said, Summary};
+use crate::discover::record::{Details, Record, SkillHeader, Summary};
 use crate::discover::roots::SkillRoot;
 use crate::discover::scan::Scanned;
 use crate::problem::problem_of;
@@ -22,40 +22,40 @@ use crate::quote::shell_word;
 use crate::served::ServedSkill;
 use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope};
 
-/// Fewer skills than this are not worth handing out to another core.
-const FEW: usize = 256;
+/// Skills per thread below which parallelism costs more than it saves.
+const MIN_PER_THREAD: usize = 256;
 
-/// A skill in the index: what its frontmatter says (see [`Summary`]), and where it stands among the others.
+/// A skill in the index, with its frontmatter (see [`Summary`]) and its precedence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     /// `<root>/<name>`, unique among all skills.
     pub id: String,
-    /// The declared name. It may break the rules of the standard: treat it as text.
+    /// The declared name. It may violate the standard, so treat it as untrusted text.
     pub name: Arc<str>,
-    /// Who vouches for it.
+    /// The trust level.
     pub source: SkillSource,
-    /// Where it was found.
+    /// The kind of location in which it was found.
     pub scope: Scope,
     /// The label of the root it was found in.
     pub root: Arc<str>,
-    /// The place of its root in the order of precedence: 1 comes first.
+    /// The rank of its root in the order of precedence, starting at 1.
     pub priority: usize,
-    /// Whether the user has not switched it off.
+    /// False if the user disabled it.
     pub is_enabled: bool,
-    /// Why the organisation does not let it be used.
+    /// Why the organization's policy forbids it.
     pub denied: Option<String>,
-    /// The id of the skill that its name means instead.
+    /// The id of the skill that its name refers to instead.
     pub shadowed_by: Option<String>,
-    /// Where csk installed it from.
+    /// Where csk installed it from, if it did.
     pub provenance: Option<Box<Provenance>>,
-    /// Every problem of it that does not stop it.
+    /// Its warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
-    /// What its name is called by, see [`crate::discover::naming`].
+    /// The normalized name, see [`crate::discover::naming`].
     pub(crate) key: Arc<str>,
     pub(crate) details: Arc<Details>,
-    pub(crate) place: Place,
-    /// What is different from what was kept of it.
-    pub(crate) news: Option<Change>,
+    pub(crate) place: SkillLocation,
+    /// How it differs from the cached version.
+    pub(crate) change: Option<Change>,
 }
 
 impl Deref for Skill {
@@ -66,12 +66,12 @@ impl Deref for Skill {
     }
 }
 
-/// What a skill is read from.
+/// Where the files of a skill are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SkillLocation {
     Builtin(&'static Builtin),
     Folder {
-        /// The root it was found in, for what is remembered of it.
+        /// The root it was found in, which determines its cache file.
         root: Arc<AbsPath>,
         folder: AbsPath,
         file: SkillFile,
@@ -83,55 +83,56 @@ pub(crate) enum Place {
 }
 
 impl Skill {
-    /// Returns its folder by its real path, or `builtin:<name>`, or `mcp:<server>:<uri>`.
+    /// Returns the real path of its folder, or `builtin:<name>`, or `mcp:<server>:<uri>`.
     pub fn path(&self) -> &str {
         match &self.place {
-            Place::Builtin(builtin) => builtin.path,
-            Place::Folder { folder, .. } => folder.as_str(),
-            Place::Served(served) => &served.origin,
+            SkillLocation::Builtin(builtin) => builtin.path,
+            SkillLocation::Folder { folder, .. } => folder.as_str(),
+            SkillLocation::Served(served) => &served.origin,
         }
     }
 
     /// Returns the label of the MCP server that serves it, and its URI there.
     pub fn served_by(&self) -> Option<(&str, &str)> {
         match &self.place {
-            Place::Served(served) => Some((&served.server, &served.uri)),
-            Place::Builtin(_) | Place::Folder { .. } => None,
+            SkillLocation::Served(served) => Some((&served.server, &served.uri)),
+            SkillLocation::Builtin(_) | SkillLocation::Folder { .. } => None,
         }
     }
 
-    /// Returns its SKILL.md; a builtin skill has none, and neither has one of an MCP server: they are no files.
+    /// Returns the path of its SKILL.md; `None` for builtin skills and skills from MCP servers.
     pub fn location(&self) -> Option<String> {
         match &self.place {
-            Place::Builtin(_) | Place::Served(_) => None,
-            Place::Folder { folder, file, .. } => {
+            SkillLocation::Builtin(_) | SkillLocation::Served(_) => None,
+            SkillLocation::Folder { folder, file, .. } => {
                 Some(folder.join(file.path()?.as_str()).to_string())
             }
         }
     }
 
-    /// Returns the name of its SKILL.md in its folder.
+    /// Returns the file name of its SKILL.md.
     pub fn skill_file(&self) -> String {
         let file = match &self.place {
-            Place::Folder { file, .. } => file.path(),
-            Place::Builtin(_) | Place::Served(_) => None,
+            SkillLocation::Folder { file, .. } => file.path(),
+            SkillLocation::Builtin(_) | SkillLocation::Served(_) => None,
         };
         file.map_or_else(|| SKILL_FILE.to_owned(), |file| file.to_string())
     }
 
-    /// Returns when its SKILL.md was last written; for a builtin skill the beginning of time.
+    /// Returns when its SKILL.md was last modified; the Unix epoch for builtin skills.
     pub fn last_modified(&self) -> Option<Timestamp> {
         match &self.place {
-            Place::Folder {
-                stamp: Some(Stamp { modified: (seconds, nanoseconds), .. }), ..
+            SkillLocation::Folder {
+                stamp: Some(Stamp { modified: (seconds, nanoseconds), .. }),
+                ..
             } => Timestamp::new(*seconds, i32::try_from(*nanoseconds).ok()?).ok(),
-            // What is part of the program has no time of its own.
-            Place::Builtin(_) => Some(Timestamp::UNIX_EPOCH),
-            Place::Folder { stamp: None, .. } | Place::Served(_) => None,
+            // Builtin skills have no modification time.
+            SkillLocation::Builtin(_) => Some(Timestamp::UNIX_EPOCH),
+            SkillLocation::Folder { stamp: None, .. } | SkillLocation::Served(_) => None,
         }
     }
 
-    /// Returns true if its name means this skill, and neither the user nor the organisation has switched it off.
+    /// Returns true if its name refers to this skill, and neither the user nor the organization has disabled it.
     pub fn is_visible(&self) -> bool {
         self.is_enabled && self.denied.is_none() && self.shadowed_by.is_none()
     }
@@ -142,56 +143,56 @@ impl Skill {
 pub struct RefusedSkill {
     /// `<root>/<folder>`.
     pub id: String,
-    /// Its folder, by its real path.
+    /// The real path of its folder.
     pub path: String,
     /// The label of the root it was found in.
     pub root: String,
-    /// Who vouches for it.
+    /// The trust level.
     pub source: SkillSource,
-    /// Every name that it may have had: its folder's, that of a link to it, the declared one.
+    /// The keys of every name it might have: its folder's, the name of a symlink to it, the declared one.
     pub(crate) keys: Vec<String>,
-    /// Its SKILL.md.
+    /// The path of its SKILL.md.
     pub file: String,
-    /// Every problem of it.
+    /// Its problems.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Every skill that was found.
+/// All discovered skills.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// Sorted by key; those of one key in the order of precedence, the first one is meant.
+    /// Sorted by key; skills with the same key in order of precedence.
     pub(crate) skills: Vec<Arc<Skill>>,
     /// Sorted by path.
     pub(crate) refused: Vec<RefusedSkill>,
 }
 
-/// What was found in one root.
+/// The skills found in one root.
 #[derive(Debug)]
-pub(crate) struct FoundIn<'a> {
+pub(crate) struct ScannedRoot<'a> {
     pub(crate) root: &'a SkillRoot,
-    /// The root by its real path.
+    /// The real path of the root.
     pub(crate) real: AbsPath,
     pub(crate) skills: Vec<Scanned>,
 }
 
-/// What an MCP server lists.
+/// The skills that an MCP server lists.
 #[derive(Debug)]
-pub(crate) struct ServedBy {
-    /// The first part of the ids of its skills, unique among all roots.
+pub(crate) struct ServerSkills {
+    /// The first part of its skills' ids, unique among all roots.
     pub(crate) label: Arc<str>,
     pub(crate) skills: Vec<Arc<ServedSkill>>,
 }
 
 impl Index {
-    /// Orders what was found in `roots`, which are in the order of precedence inside a trust level.
+    /// Builds the index. `roots` are in order of precedence within a trust level.
     pub(crate) fn build(
-        roots: &[FoundIn<'_>],
+        roots: &[ScannedRoot<'_>],
         builtins: &'static [Builtin],
-        served: &[ServedBy],
+        served: &[ServerSkills],
         disabled: &DisabledSkills,
         approved: &HashSet<String>,
     ) -> Self {
-        let standing = |skill: &Arc<Skill>| standing(skill, approved);
+        let rank = |skill: &Arc<Skill>| rank(skill, approved);
         let mut found = Self::default();
         let all: usize = roots.iter().map(|found| found.skills.len()).sum();
         let mut skills = Vec::with_capacity(all + builtins.len());
@@ -200,11 +201,11 @@ impl Index {
             let is_enabled = !disabled.covers(&skill.key, skill.path());
             Arc::new(Skill { is_enabled, ..skill })
         }));
-        // From the strongest root to the weakest: a folder that is seen through several counts for the first.
-        let mut order: Vec<&FoundIn<'_>> = roots.iter().rev().collect();
+        // From the most to the least trusted root: a folder that several roots contain belongs to the first.
+        let mut order: Vec<&ScannedRoot<'_>> = roots.iter().rev().collect();
         order.sort_by_key(|found| found.root.source);
-        for (at, FoundIn { root, real, skills: scanned }) in order.into_iter().enumerate() {
-            // What is part of the program comes before all of them.
+        for (at, ScannedRoot { root, real, skills: scanned }) in order.into_iter().enumerate() {
+            // Builtin skills come first.
             let priority = at + 2;
             let shared = SharedRoot {
                 label: Arc::from(root.label.as_str()),
@@ -212,27 +213,27 @@ impl Index {
             };
             let read = |scanned: &Scanned| {
                 let folder = scanned.folder(real);
-                let Some(said) = &scanned.record.said else {
+                let Some(header) = &scanned.record.header else {
                     return Err(Box::new(refused(root, &folder, &scanned.record)));
                 };
-                let skill = read(root, &shared, scanned, said, folder);
+                let skill = read(root, &shared, scanned, header, folder);
                 let is_enabled = !disabled.covers(&skill.key, skill.path());
                 Ok(Arc::new(Skill { is_enabled, priority, ..skill }))
             };
             let first = skills.len();
             let made: Vec<Result<Arc<Skill>, Box<RefusedSkill>>> =
-                scanned.par_iter().with_min_len(FEW).map(read).collect();
+                scanned.par_iter().with_min_len(MIN_PER_THREAD).map(read).collect();
             for made in made {
                 match made {
                     Ok(skill) => skills.push(skill),
                     Err(refused) => found.refused.push(*refused),
                 }
             }
-            skills[first..].sort_by_key(standing);
+            skills[first..].sort_by_key(rank);
             make_unique(&mut skills[first..]);
         }
-        drop_seen(&mut skills, roots);
-        for (at, ServedBy { label, skills: listed }) in served.iter().enumerate() {
+        drop_duplicates(&mut skills, roots);
+        for (at, ServerSkills { label, skills: listed }) in served.iter().enumerate() {
             let priority = roots.len() + at + 2;
             let first = skills.len();
             for listed in listed {
@@ -241,23 +242,23 @@ impl Index {
                     Err(refused) => found.refused.push(*refused),
                 }
             }
-            skills[first..].sort_by_key(standing);
+            skills[first..].sort_by_key(rank);
             make_unique(&mut skills[first..]);
         }
-        // Stable: of those that are written alike the place decides.
-        skills.sort_by_key(|skill| (skill.served_by().is_some(), skill.source, standing(skill)));
+        // Stable sort: among equal ranks the order of roots decides.
+        skills.sort_by_key(|skill| (skill.served_by().is_some(), skill.source, rank(skill)));
         let mut seen = HashSet::new();
         found.refused.retain(|refused| seen.insert(refused.path.clone()));
         shadow(&mut skills, &found.refused);
-        // Stable: skills of one key stay in the order of precedence.
+        // Stable sort: skills with the same key stay in order of precedence.
         skills.sort_by(|one, other| one.key.cmp(&other.key));
         found.refused.sort_by(|one, other| one.path.cmp(&other.path));
         found.skills = skills;
         found
     }
 
-    /// Takes back the warning about a skill that is shadowed by a copy of itself: csk made both.
-    pub(crate) fn forgive_copies(&mut self) {
+    /// Removes the warning about a skill that is shadowed by a copy of itself, if csk made both.
+    pub(crate) fn drop_copy_warnings(&mut self) {
         let is_copy = |skill: &Skill| {
             let from = skill.provenance.as_ref()?;
             let winner = self.with_id(skill.shadowed_by.as_deref()?)?;
@@ -272,7 +273,7 @@ impl Index {
         }
     }
 
-    /// Returns the skill of an id, or the one that a name means.
+    /// Returns the skill with this id, or the one that this name refers to.
     pub(crate) fn find(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
         let broken = |refused: &RefusedSkill| RuntimeError::InvalidManifest {
             file: refused.file.clone(),
@@ -281,7 +282,7 @@ impl Index {
         if let Some(skill) = self.with_id(name) {
             return allowed(skill);
         }
-        // What has a slash is an id and nothing else: no name stands in for one that is gone.
+        // Anything with a slash is an id. A missing id is never resolved as a name.
         if name.contains('/') {
             if let Some(refused) = self.refused.iter().find(|refused| refused.id == name) {
                 return Err(broken(refused));
@@ -293,7 +294,7 @@ impl Index {
         let named = self.named(name);
         let mut visible = named.iter().filter(|skill| skill.is_visible());
         if let Some(skill) = visible.next() {
-            // Servers share no name: which one is meant must be said. Who only writes it otherwise shares nothing.
+            // A name shared by several servers is ambiguous, unless exactly one skill has that exact spelling.
             if skill.served_by().is_some() && visible.next().is_some() {
                 let is_exact = |skill: &&Arc<Skill>| skill.is_visible() && &*skill.name == name;
                 let mut exact = named.iter().filter(is_exact);
@@ -305,7 +306,7 @@ impl Index {
             }
             return Ok(skill);
         }
-        // One that cannot be loaded is not replaced by a weaker one: its problem is told.
+        // A skill that cannot be loaded is not replaced by a less trusted one; report its problem instead.
         let key = key(name).into_owned();
         if let Some(refused) = self.refused.iter().find(|refused| refused.keys.contains(&key)) {
             return Err(broken(refused));
@@ -313,7 +314,7 @@ impl Index {
         if let Some(skill) = named.first() {
             return allowed(skill);
         }
-        // `C++` is typed by the last part of its id as well, as long as that is nobody's name.
+        // The last part of an id also works (`c` for `C++`), unless a skill has that name.
         let mut typed: Vec<&Arc<Skill>> = self
             .skills
             .iter()
@@ -324,19 +325,19 @@ impl Index {
             return Ok(skill);
         }
         let mut visible = self.skills.iter().filter(|skill| skill.is_visible());
-        // Many skills are called otherwise than their folder.
+        // Often a skill's name differs from its folder's name.
         let folder = visible.clone().find(|skill| skill.path().rsplit('/').next() == Some(name));
         let nearest = folder.map(|skill| &*skill.name);
         let nearest = nearest.or_else(|| nearest_of(name, &mut visible)).map(str::to_owned);
         Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest })
     }
 
-    /// Returns the skill of an id, switched off or not.
+    /// Returns the skill with this id, even if it is disabled.
     pub(crate) fn with_id(&self, id: &str) -> Option<&Arc<Skill>> {
         self.skills.iter().find(|skill| skill.id == id)
     }
 
-    /// Returns every skill of a name, in the order of precedence. Names that only look different are one name.
+    /// Returns every skill with this name, in order of precedence. Names that look the same count as equal.
     pub(crate) fn named(&self, name: &str) -> &[Arc<Skill>] {
         let key = &*key(name);
         let start = self.skills.partition_point(|skill| &*skill.key < key);
@@ -345,10 +346,10 @@ impl Index {
     }
 }
 
-/// Returns where a skill stands among those of its trust level with the same key: the less, the earlier. One whose name the user approved, in that very
-/// writing, comes first, and one whose name is written plainly before those that only look like it. So nobody takes the name of `pdf` by calling
-/// a skill `PDF`.
-fn standing(skill: &Skill, approved: &HashSet<String>) -> u8 {
+/// Returns the rank of a skill among those with the same key and trust level; lower comes first. A name in exactly the
+/// spelling that the user approved comes first, then a name that is already normalized, then names that only look like
+/// it. So a skill named `PDF` cannot take over the name `pdf`.
+fn rank(skill: &Skill, approved: &HashSet<String>) -> u8 {
     match () {
         () if approved.contains(&*skill.name) => 0,
         () if *skill.name == *skill.key => 1,
@@ -363,24 +364,22 @@ fn nearest_of<'a>(name: &str, skills: &mut dyn Iterator<Item = &'a Arc<Skill>>) 
 fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
     if let Some(reason) = &skill.denied {
         return Err(RuntimeError::PermissionDenied {
-            message: format!("`{}` may not be used: {reason}", skill.id),
-            hint: Some("ask whoever administers this machine".to_owned()),
+            message: format!("`{}` is not allowed: {reason}", skill.id),
+            hint: Some("ask the administrator of this machine".to_owned()),
         });
     }
     if skill.is_enabled {
         return Ok(skill);
     }
     Err(RuntimeError::PermissionDenied {
-        message: format!("`{}` is switched off", skill.id),
-        hint: Some(format!(
-            "the user can switch it on: openskills enable {}",
-            shell_word(&skill.id)
-        )),
+        message: format!("`{}` is disabled", skill.id),
+        hint: Some(format!("the user can run `openskills enable {}`", shell_word(&skill.id))),
     })
 }
 
-/// Marks every skill whose name means another one. `skills` are in the order of precedence. One that cannot be loaded
-/// still stands before those of lower trust levels: a slip in your own skill must not hand its name to an untrusted one.
+/// Marks every skill whose name refers to another one. `skills` are in order of precedence. A skill that cannot be
+/// loaded still takes precedence over lower trust levels: a mistake in your own skill must not hand its name to an
+/// untrusted one.
 fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
     let mut broken: HashMap<&str, &RefusedSkill> = HashMap::new();
     for (key, refused) in
@@ -397,7 +396,7 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
     for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| skill.is_enabled) {
         let blocked = broken.get(&*skill.key).filter(|refused| refused.source < skill.source);
         match (keys.entry(&skill.key), blocked) {
-            // A skill of a server takes a name from nobody, not even from another server.
+            // A server's skill never shadows another one, not even another server's.
             (Entry::Occupied(first), _) if skills[*first.get()].served_by().is_some() => {
                 rivals.push((at, *first.get()));
             }
@@ -415,7 +414,7 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
         let skill = Arc::make_mut(&mut skills[one]);
         if skill.diagnostics.iter().all(|problem| problem.code != Code::Shadowed) {
             let message = format!("`{}` and `{rival}` have the same name", skill.id);
-            let hint = "the name means neither; each is called by its id";
+            let hint = "refer to them by id; the name alone selects neither";
             let warning = problem_of(Code::Shadowed, skill.path(), message);
             skill.diagnostics.push(warning.with_hint(hint));
         }
@@ -424,7 +423,7 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
         let skill = Arc::make_mut(&mut skills[at]);
         let message = format!("`{}` is shadowed by `{winner}`{why}", skill.id);
         let id = shell_word(&skill.id);
-        let hint = format!("its id reaches it all the same; `openskills where {id}` explains");
+        let hint = format!("refer to it by id; `openskills where {id}` explains why");
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
         let warning = problem_of(Code::Shadowed, &shown, message).with_hint(hint);
         skill.diagnostics.push(warning);
@@ -451,7 +450,7 @@ fn served_skill(
             diagnostics,
         })
     })?;
-    let said = Said::new(document.frontmatter);
+    let header = SkillHeader::new(document.frontmatter);
     Ok(Skill {
         id,
         source: SkillSource::ThirdParty,
@@ -464,15 +463,15 @@ fn served_skill(
         provenance: None,
         diagnostics: Vec::new(),
         key,
-        name: said.name,
-        details: said.details,
-        place: Place::Served(Arc::clone(served)),
-        news: None,
+        name: header.name,
+        details: header.details,
+        place: SkillLocation::Served(Arc::clone(served)),
+        change: None,
     })
 }
 
 fn builtin(builtin: &'static Builtin) -> Skill {
-    let said = Said::new(builtin.document().frontmatter);
+    let header = SkillHeader::new(builtin.document().frontmatter);
     Skill {
         id: format!("builtin/{}", builtin.name),
         source: SkillSource::Builtin,
@@ -484,19 +483,20 @@ fn builtin(builtin: &'static Builtin) -> Skill {
         shadowed_by: None,
         provenance: None,
         diagnostics: Vec::new(),
-        key: said.name.clone(),
-        name: said.name,
-        details: said.details,
-        place: Place::Builtin(builtin),
-        news: None,
+        key: header.name.clone(),
+        name: header.name,
+        details: header.details,
+        place: SkillLocation::Builtin(builtin),
+        change: None,
     }
 }
 
-/// Keeps a folder that is seen through several roots or links only where it is strongest.
-fn drop_seen(skills: &mut Vec<Arc<Skill>>, roots: &[FoundIn<'_>]) {
+/// Removes duplicates: a folder that is reachable through several roots or symlinks stays only in the most trusted one.
+fn drop_duplicates(skills: &mut Vec<Arc<Skill>>, roots: &[ScannedRoot<'_>]) {
     let filled = roots.iter().filter(|found| !found.skills.is_empty()).count();
-    let is_linked = |found: &FoundIn<'_>| found.skills.iter().any(|skill| skill.linked.is_some());
-    // Without links, the folders of one root are all different.
+    let is_linked =
+        |found: &ScannedRoot<'_>| found.skills.iter().any(|skill| skill.linked.is_some());
+    // Without symlinks, one root has no duplicates.
     if filled < 2 && !roots.iter().any(is_linked) {
         return;
     }
@@ -506,7 +506,7 @@ fn drop_seen(skills: &mut Vec<Arc<Skill>>, roots: &[FoundIn<'_>]) {
     skills.retain(|_| keep.next().unwrap_or(true));
 }
 
-/// What all skills of a root share.
+/// Data shared by all skills of a root.
 struct SharedRoot {
     label: Arc<str>,
     path: Arc<AbsPath>,
@@ -515,19 +515,19 @@ struct SharedRoot {
 fn read(
     root: &SkillRoot,
     SharedRoot { label, path }: &SharedRoot,
-    Scanned { record, news, .. }: &Scanned,
-    said: &Said,
+    Scanned { record, change, .. }: &Scanned,
+    header: &SkillHeader,
     folder: AbsPath,
 ) -> Skill {
-    // Nearly every name is its own key.
-    let key = match key_of(&said.name, &folder) {
-        Cow::Borrowed(_) => said.name.clone(),
+    // Most names are already normalized.
+    let key = match key_of(&header.name, &folder) {
+        Cow::Borrowed(_) => header.name.clone(),
         Cow::Owned(key) => Arc::from(key),
     };
     Skill {
         id: [label, "/", &id_part(&key)].concat(),
         key,
-        name: said.name.clone(),
+        name: header.name.clone(),
         source: root.source,
         scope: root.scope,
         root: label.clone(),
@@ -537,15 +537,15 @@ fn read(
         shadowed_by: None,
         provenance: None,
         diagnostics: diagnostics(&folder, record),
-        details: said.details.clone(),
-        place: Place::Folder {
+        details: header.details.clone(),
+        place: SkillLocation::Folder {
             root: path.clone(),
             folder,
             file: record.file.as_deref().map_or(SkillFile::Standard, SkillFile::named),
             stamp: record.stamp.map(Stamp::from),
             has_marker: record.has_marker,
         },
-        news: *news,
+        change: *change,
     }
 }
 
@@ -555,9 +555,9 @@ fn refused(root: &SkillRoot, folder: &AbsPath, record: &Record) -> RefusedSkill 
     let names = [Some(own), Some(linked), record.refused_name.as_deref()];
     let names = names.into_iter().flatten().filter(|name| !name.is_empty());
     let keys: Vec<String> = names.map(|name| key_of(name, folder).into_owned()).collect();
-    let called = if linked.is_empty() { own } else { linked };
+    let name = if linked.is_empty() { own } else { linked };
     RefusedSkill {
-        id: format!("{}/{}", root.label, id_part(&key_of(called, folder))),
+        id: format!("{}/{}", root.label, id_part(&key_of(name, folder))),
         keys,
         source: root.source,
         path: folder.to_string(),
@@ -567,7 +567,7 @@ fn refused(root: &SkillRoot, folder: &AbsPath, record: &Record) -> RefusedSkill 
     }
 }
 
-/// A skill that was known, and is not there any more.
+/// A skill from the cache that no longer exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GoneSkill {
     pub(crate) id: String,
@@ -576,9 +576,9 @@ pub(crate) struct GoneSkill {
 }
 
 impl GoneSkill {
-    /// Returns the skill of a record. One that could not be loaded was none.
+    /// Returns the skill of a cached record; `None` if it could not be loaded.
     pub(crate) fn new(root: &SkillRoot, real: &AbsPath, record: &Record) -> Option<Self> {
-        let name = record.said.as_ref()?.name.to_string();
+        let name = record.header.as_ref()?.name.to_string();
         let folder =
             if record.folder.is_empty() { real.clone() } else { real.join(&record.folder) };
         let id = format!("{}/{}", root.label, id_part(&key_of(&name, &folder)));

@@ -1,8 +1,8 @@
-//! What a name is called by: names that only look different are one name.
+//! Normalizes names, so that names that look the same are treated as equal.
 //!
-//! The key of a name is what a reader sees of it, in small letters, with hyphens for blanks. `PDF Tools`, `pdf  tools` and
-//! `pdf-tools` with a hidden character in it have one key, so nobody takes the place of another's skill by a trick of
-//! writing. The last part of an id can be typed: there, whatever is no letter or digit is a hyphen.
+//! The key of a name is its visible text in lowercase, with hyphens instead of spaces. `PDF Tools`, `pdf tools` and
+//! `pdf-tools` with a hidden character in it have the same key, so a lookalike name cannot impersonate another skill.
+//! The last part of an id is easy to type: anything that is not a letter or digit becomes a hyphen.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use skill_fs::AbsPath;
 
 use crate::Skill;
 
-/// Returns a name as it is shown: on one line, nothing hidden, not longer than the standard allows.
+/// Returns a name for display: on one line, without hidden characters, no longer than the standard allows.
 pub(crate) fn shown_name(name: &str) -> String {
     let visible: String = normalised(name)
         .chars()
@@ -26,7 +26,7 @@ pub(crate) fn shown_name(name: &str) -> String {
     }
 }
 
-/// Returns the key of a name; empty where there is nothing to be seen.
+/// Returns the key of a name; empty if the name has no visible characters.
 pub(crate) fn key(name: &str) -> Cow<'_, str> {
     if is_plain(name) {
         return Cow::Borrowed(name);
@@ -36,14 +36,14 @@ pub(crate) fn key(name: &str) -> Cow<'_, str> {
     Cow::Owned(parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-"))
 }
 
-/// Returns true for the usual name, which is its own key and the last part of its own id.
+/// Returns true for a standard name, which is its own key and the last part of its id.
 fn is_plain(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.len() <= MAX_NAME
         && name.split('-').all(|part| !part.is_empty() && part.bytes().all(is_letter))
 }
 
-/// Returns the key of a skill: that of its name, or of its folder where the name shows nothing.
+/// Returns the key of a skill: that of its name, or of its folder if the name has no visible characters.
 pub(crate) fn key_of<'a>(name: &'a str, folder: &AbsPath) -> Cow<'a, str> {
     let key = key(name);
     if !key.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn key_of<'a>(name: &'a str, folder: &AbsPath) -> Cow<'a, str> {
     Cow::Owned(if folder.is_empty() { "skill".to_owned() } else { folder })
 }
 
-/// Returns the last part of an id, made of a key.
+/// Returns the last part of an id for a key.
 pub(crate) fn id_part(key: &str) -> Cow<'_, str> {
     if is_plain(key) {
         return Cow::Borrowed(key);
@@ -61,7 +61,7 @@ pub(crate) fn id_part(key: &str) -> Cow<'_, str> {
     let mut part = String::new();
     for character in key.chars() {
         match character {
-            // Marks belong to the letter before them.
+            // Combining marks belong to the preceding letter.
             _ if character.is_alphanumeric() || !character.is_ascii() => part.push(character),
             _ if part.ends_with('-') || part.is_empty() => {}
             _ => part.push('-'),
@@ -71,18 +71,18 @@ pub(crate) fn id_part(key: &str) -> Cow<'_, str> {
     Cow::Owned(if part.is_empty() { "skill".to_owned() } else { part })
 }
 
-/// Makes the ids of a root's skills differ. The last part of an id holds no `~`, so nothing else has such an id.
+/// Makes the ids of a root's skills unique. Ids contain no `~` otherwise, so the result cannot collide.
 pub(crate) fn make_unique(skills: &mut [Arc<Skill>]) {
     let mut counts: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
-    let mut twice = Vec::new();
+    let mut duplicates = Vec::new();
     for (at, skill) in skills.iter().enumerate() {
         let count = counts.entry(&skill.id).or_default();
         *count += 1;
         if *count > 1 {
-            twice.push((at, *count));
+            duplicates.push((at, *count));
         }
     }
-    for (at, count) in twice {
+    for (at, count) in duplicates {
         let skill = Arc::make_mut(&mut skills[at]);
         skill.id = format!("{}~{count}", skill.id);
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_only_look_different_are_one() {
+    fn lookalike_names_have_the_same_key() {
         for (name, expected) in [
             ("pdf", "pdf"),
             ("CSV Tools", "csv-tools"),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_shown_alike_have_one_key() {
+    fn names_with_the_same_display_form_have_the_same_key() {
         let pieces =
             ["pdf", "PDF", " ", "-", "\u{200b}", "\u{3164}", "\u{202e}", "\u{fffd}", "é", "x"];
         let names: Vec<String> = pieces

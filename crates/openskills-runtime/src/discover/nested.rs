@@ -1,7 +1,7 @@
-//! Folders of a project that have skills of their own, as packages of a monorepo do.
+//! Finds subfolders of a project with skills of their own, such as packages of a monorepo.
 //!
-//! The search keeps out of what git ignores, of `node_modules` and of hidden folders, follows no link and has limits.
-//! The folders of skills themselves may be ignored by git: those that csk makes are.
+//! The search skips `node_modules`, hidden folders and folders that git ignores, follows no symlinks and is limited.
+//! The skill folders themselves may be ignored by git, like the ones that csk creates.
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -10,30 +10,30 @@ use skill_fs::{AbsPath, EntryType, FsError, Root};
 
 use crate::problem::file_problem;
 
-/// How many folders deep a project is searched.
+/// The maximum depth of the search.
 const MAX_DEPTH: usize = 16;
-/// How many folders of a project are searched.
+/// The maximum number of folders to search.
 const MAX_FOLDERS: usize = 20_000;
-/// How many entries, files included, are looked at.
+/// The maximum number of entries, including files.
 const MAX_ENTRIES: usize = 1_000_000;
-/// The largest file of ignore rules that is read.
+/// The maximum size of a file with ignore rules.
 const MAX_RULES: u64 = 64 << 10;
-/// How many bytes of rules of one project are read: rules cost much more to read than they weigh.
+/// The maximum total size of ignore rules in a project. Parsing them is expensive.
 const MAX_ALL_RULES: usize = 256 << 10;
-/// The hidden folders that can hold skills.
-const HOLDERS: [&str; 4] = [".agents", ".claude", ".corteza", ".keep-up"];
+/// The hidden folders that can contain skills.
+const AGENT_FOLDERS: [&str; 4] = [".agents", ".claude", ".corteza", ".keep-up"];
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Nested {
-    /// Folders below the project's that hold skills.
+    /// Subfolders of the project that contain skills.
     pub(crate) folders: Vec<AbsPath>,
-    /// Every folder that was searched, the project's first.
+    /// Every searched folder, starting with the project folder.
     pub(crate) searched: Vec<AbsPath>,
     pub(crate) problems: Vec<Diagnostic>,
 }
 
-/// Searches the folders below `project`.
+/// Searches the subfolders of `project`.
 pub(crate) fn find_nested(project: &AbsPath) -> Nested {
     let mut search = Search { found: Nested::default(), entries: 0, read: 0, rules: Vec::new() };
     match Root::open(project) {
@@ -43,7 +43,7 @@ pub(crate) fn find_nested(project: &AbsPath) -> Nested {
             search.rules.extend(rules);
             search.folder(&root, 0);
         }
-        Err(error) => search.tell(&error),
+        Err(error) => search.report(&error),
     }
     search.found
 }
@@ -51,19 +51,19 @@ pub(crate) fn find_nested(project: &AbsPath) -> Nested {
 struct Search {
     found: Nested,
     entries: usize,
-    /// Bytes of rules that were read.
+    /// Bytes of ignore rules read so far.
     read: usize,
-    /// The rules of the folders around the one that is searched, the outermost first.
+    /// The ignore rules of the current folder and its parents, outermost first.
     rules: Vec<Gitignore>,
 }
 
 impl Search {
-    /// Returns false once a limit is reached.
+    /// Searches a folder; returns false once a limit is reached.
     fn folder(&mut self, root: &Root, depth: usize) -> bool {
         let entries = match root.entries() {
             Ok(entries) => entries.named,
             Err(error) => {
-                self.tell(&error);
+                self.report(&error);
                 return true;
             }
         };
@@ -74,12 +74,12 @@ impl Search {
             ("entries", MAX_ENTRIES, self.entries),
         ] {
             if reached > limit {
-                self.tell(&FsError::Limit { path: root.path().to_string(), what, limit });
+                self.report(&FsError::Limit { path: root.path().to_string(), what, limit });
                 return false;
             }
         }
         let has = |name: &str| entries.iter().any(|(entry, _)| entry == name);
-        if depth > 0 && HOLDERS.iter().any(|holder| has(holder)) {
+        if depth > 0 && AGENT_FOLDERS.iter().any(|folder| has(folder)) {
             self.found.folders.push(root.path().clone());
         }
         let rules = if has(".gitignore") {
@@ -90,11 +90,11 @@ impl Search {
         };
         let is_pushed = rules.is_some();
         self.rules.extend(rules);
-        let goes_on = self.children(root, entries, depth);
+        let continues = self.children(root, entries, depth);
         if is_pushed {
             self.rules.pop();
         }
-        goes_on
+        continues
     }
 
     fn children(&mut self, root: &Root, entries: Vec<(String, EntryType)>, depth: usize) -> bool {
@@ -109,8 +109,8 @@ impl Search {
         names.sort_unstable();
         if depth + 1 > MAX_DEPTH {
             if !names.is_empty() {
-                let (path, what) = (root.path().to_string(), "folders inside each other");
-                self.tell(&FsError::Limit { path, what, limit: MAX_DEPTH });
+                let (path, what) = (root.path().to_string(), "nested folder levels");
+                self.report(&FsError::Limit { path, what, limit: MAX_DEPTH });
             }
             return true;
         }
@@ -121,13 +121,13 @@ impl Search {
                         return false;
                     }
                 }
-                Err(error) => self.tell(&error),
+                Err(error) => self.report(&error),
             }
         }
         true
     }
 
-    /// The innermost file that says anything about a folder decides.
+    /// Returns true if a folder is ignored. The innermost file with a matching rule decides.
     fn is_ignored(&self, folder: &AbsPath) -> bool {
         for rules in self.rules.iter().rev() {
             match rules.matched(folder.as_path(), true) {
@@ -144,7 +144,7 @@ impl Search {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => return None,
             Err(error) => {
-                self.tell(&error);
+                self.report(&error);
                 return None;
             }
         };
@@ -154,19 +154,19 @@ impl Search {
             if before <= MAX_ALL_RULES {
                 let path = root.path().join(name.as_str()).to_string();
                 let what = "bytes of ignore rules in one project";
-                self.tell(&FsError::Limit { path, what, limit: MAX_ALL_RULES });
+                self.report(&FsError::Limit { path, what, limit: MAX_ALL_RULES });
             }
             return None;
         }
         let mut builder = GitignoreBuilder::new(root.path().as_path());
         for line in text.lines() {
-            // A line that is no rule ignores nothing, as with git.
+            // Like git, ignore invalid lines.
             let _ = builder.add_line(None, line);
         }
         builder.build().ok()
     }
 
-    fn tell(&mut self, error: &FsError) {
+    fn report(&mut self, error: &FsError) {
         self.found.problems.push(file_problem(error, error.path()));
     }
 }

@@ -1,4 +1,4 @@
-//! Which folder is the project.
+//! Finds the project folder.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -8,19 +8,19 @@ use skill_fs::{AbsPath, FsError, real_path};
 
 use crate::Places;
 
-/// The project around the working folder.
+/// The project that contains the working folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Project {
-    /// Its folder, by its real path.
+    /// The real path of its folder.
     pub(crate) root: AbsPath,
-    /// The folders from below the project's to the working folder.
+    /// The folders between the project folder and the working folder, including the latter.
     pub(crate) between: Vec<AbsPath>,
-    /// Whether folders below it may be searched. A home folder is no project to search.
+    /// Whether its subfolders may be searched. A home folder is not searched.
     pub(crate) is_searched: bool,
 }
 
-/// Finds the project: the folder that was named, or the git repository around the working folder, or the working
-/// folder itself.
+/// Finds the project: the given folder, or the git repository that contains the working folder, or the working folder
+/// itself.
 pub(crate) fn find_project(named: Option<&Path>, places: &Places) -> Result<Project, FsError> {
     let home = places.home.as_ref().and_then(|home| real_path(home).ok());
     let (root, cwd) = match named {
@@ -45,8 +45,8 @@ pub(crate) fn find_project(named: Option<&Path>, places: &Places) -> Result<Proj
     Ok(Project { root, between, is_searched })
 }
 
-/// Returns the nearest git repository at or above `cwd`. A repository of the whole home (dotfiles) is no project to a
-/// folder inside it.
+/// Returns the nearest git repository at or above `cwd`. A repository of the whole home folder (dotfiles) does not
+/// count as the project of a folder inside it.
 fn repository(cwd: &AbsPath, home: Option<&AbsPath>) -> Option<AbsPath> {
     std::iter::successors(Some(cwd.clone()), AbsPath::parent)
         .find(|folder| std::fs::symlink_metadata(folder.join(".git").as_path()).is_ok())

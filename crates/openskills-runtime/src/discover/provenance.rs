@@ -1,7 +1,6 @@
-//! Where an installed skill came from, by the marker that csk left in it.
+//! Determines where an installed skill came from, based on csk's install marker.
 //!
-//! A marker is a file in a folder that anybody may have written. It counts for policy only with a receipt that csk
-//! keeps under its own home.
+//! Anyone can write a marker into a folder. Policy relies on it only if csk has a matching receipt in its own home.
 
 use std::collections::BTreeMap;
 
@@ -16,62 +15,63 @@ use skill_state::Receipts;
 use crate::discover::git_files::config_around;
 use crate::problem::{file_problem, problem_of};
 
-/// The largest marker that is read.
+/// The maximum size of a marker.
 const MAX_MARKER: u64 = 16 << 20;
-/// How far around a folder of skills its project is looked for: `.tabnine/agent/skills` is the deepest that is known.
+/// How many levels above a skill folder the project can be: `.tabnine/agent/skills` is the deepest known.
 const MAX_AROUND: usize = 3;
 
-/// Where a skill came from.
+/// Where csk installed a skill from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Provenance {
-    /// The URL of the repository, if one was declared.
+    /// The repository URL, if one was declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin_url: Option<String>,
-    /// The name of the repository.
+    /// The repository name.
     pub repository: String,
-    /// The folder of the repository that the skill is, if it is not the whole.
+    /// The subfolder of the repository that contains the skill, if it is not the whole repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What was asked for: a tag, a branch or a revision.
+    /// The requested tag, branch or revision.
     pub reference: String,
-    /// The commit that was.
+    /// The commit that it resolved to.
     pub commit: String,
-    /// The digest of what was installed.
+    /// Digest of the installed content.
     pub content_sha256: String,
-    /// The digest of the whole snapshot that it was installed from.
+    /// Digest of the whole snapshot that it was installed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle_sha256: Option<String>,
-    /// Whether csk has a receipt for the marker. Without one anybody may have written it.
+    /// Whether csk has a receipt for the marker. Without one, anyone could have written it.
     pub has_receipt: bool,
-    /// Whether the folder is not any more what was installed. Asked only where there is a receipt.
+    /// Whether the folder differs from what was installed. Only checked if there is a receipt.
     pub is_drifted: bool,
-    /// What the manifest of the installed version declares; only with a receipt.
+    /// Capabilities declared in the manifest of the installed version; only with a receipt.
     #[serde(skip)]
     #[schemars(skip)]
     pub capabilities: Option<DeclaredCapabilities>,
-    /// Commands that csk installed from the skill, by name, each with its file in the runtime store; only with a receipt.
+    /// Commands that csk installed from the skill, by name, with their path in csk's command store; only with a
+    /// receipt.
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) commands: BTreeMap<String, RelPath>,
-    /// The skill as csk calls it, the folder of its runtime, and the digest of the list in that.
+    /// The skill's name in csk, the folder of its command files, and the digest of the file list in that folder.
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) runtime: Option<(String, String, Digest)>,
-    /// The digest of what was installed that covers modes and links.
+    /// Digest of the installed content including file modes and symlinks.
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) context: Option<Digest>,
 }
 
 impl Provenance {
-    /// Returns true if a folder with these digests is what was installed.
+    /// Returns true if a folder with these digests is unchanged since the install.
     pub(crate) fn is_of(&self, digests: &Digests) -> bool {
         digests.content.to_string() == self.content_sha256
             && self.context.is_none_or(|context| context == digests.bundle)
     }
 
-    /// Returns true if both are untouched installs of one version: then they are one skill, in two places.
+    /// Returns true if both are unmodified installs of the same version.
     pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
         let is_whole = |from: &Self| from.has_receipt && !from.is_drifted;
         let version = |from: &Self| {
@@ -81,19 +81,19 @@ impl Provenance {
     }
 }
 
-/// A marker that was read.
+/// An install marker, and whether csk has a receipt for it.
 #[derive(Debug)]
-pub(crate) struct Marked {
+pub(crate) struct CheckedMarker {
     marker: Marker,
-    /// Whether csk has a receipt for it.
+    /// Whether csk has a receipt for the marker.
     pub(crate) has_receipt: bool,
 }
 
-/// Reads the marker in `root`, if there is one.
+/// Reads the install marker in `root`, if there is one.
 pub(crate) fn read_marker(
     root: &Root,
     csk_home: Option<&AbsPath>,
-) -> Result<Option<Marked>, Box<Diagnostic>> {
+) -> Result<Option<CheckedMarker>, Box<Diagnostic>> {
     let shown = root.path().join(MARKER_FILE);
     let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
     let unreadable = |message: String| {
@@ -111,21 +111,21 @@ pub(crate) fn read_marker(
         return Err(unreadable(reason.map_or_else(String::new, |problem| problem.message)));
     };
     let has_receipt = has_receipt(root.path(), csk_home, &marker, Digest::of(&bytes));
-    Ok(Some(Marked { marker, has_receipt }))
+    Ok(Some(CheckedMarker { marker, has_receipt }))
 }
 
-/// Returns the address that a marker in a folder names, whoever wrote it.
+/// Returns the origin URL in a folder's marker, without checking for a receipt.
 pub(crate) fn claimed_origin(folder: &AbsPath) -> Option<String> {
     let root = Root::open_real(folder).ok()?;
     let marked = read_marker(&root, None).ok().flatten()?;
     marked.marker.git
 }
 
-/// Says where the skill in `folder` came from. `digests` are those of the folder as it is, where there is a receipt:
-/// what a stranger calls installed can be of any size, and is not read for it.
+/// Returns where the skill in `folder` came from. `digests` are the folder's current digests, given only if there is a
+/// receipt: a folder that merely claims to be installed could be huge and is not hashed.
 pub(crate) fn provenance(
     folder: &AbsPath,
-    Marked { marker, has_receipt }: Marked,
+    CheckedMarker { marker, has_receipt }: CheckedMarker,
     digests: Option<Result<Digests, FsError>>,
 ) -> (Provenance, Vec<Diagnostic>) {
     let mut problems = Vec::new();
@@ -135,16 +135,17 @@ pub(crate) fn provenance(
             digests.content != marker.content_sha256
                 || marker.context_sha256.is_some_and(|context| context != digests.bundle)
         }
-        // What cannot be read cannot be shown to be what was installed.
+        // Unreadable content cannot be verified, so it counts as drifted.
         Some(Err(error)) => {
             problems.push(file_problem(&error, error.path()));
             true
         }
     };
     if is_drifted {
-        let message = format!("it is not what csk installed from {}", marker.source);
+        let message =
+            format!("its content differs from what csk installed from `{}`", marker.source);
         let drift = problem_of(Code::ContentDrift, folder.as_str(), message);
-        let hint = "`csk status` shows it; `csk install` keeps your edits and puts it back";
+        let hint = "run `csk install` in the project to back up your edits and restore the declared version";
         problems.push(drift.with_hint(hint));
     }
     let runtime_id = marker.runtime_id().to_owned();
@@ -174,8 +175,8 @@ pub(crate) fn provenance(
     (provenance, problems)
 }
 
-/// Looks for csk's receipt. The folder is a project's `.agents/skills/<name>`, or a copy of that in an agent's own folder:
-/// either way the project is one of the folders around it.
+/// Returns true if csk has a receipt for the marker. The folder is a project's `.agents/skills/<name>` or a copy of it
+/// in an agent's own folder, so the project is one of its parents.
 fn has_receipt(
     folder: &AbsPath,
     csk_home: Option<&AbsPath>,
@@ -192,7 +193,7 @@ fn projects_around(folder: &AbsPath) -> impl Iterator<Item = AbsPath> {
     std::iter::successors(folder.parent(), AbsPath::parent).skip(1).take(MAX_AROUND)
 }
 
-/// Returns where csk installed a skill of this folder's name from, whatever stands in the folder now.
+/// Returns the origins from which csk installed a skill with this folder's name, whatever the folder contains now.
 pub(crate) fn receipt_origins(folder: &AbsPath, csk_home: &AbsPath) -> Vec<String> {
     let Some(name) = folder.file_name() else { return Vec::new() };
     let origins = |project: AbsPath| {
@@ -202,8 +203,8 @@ pub(crate) fn receipt_origins(folder: &AbsPath, csk_home: &AbsPath) -> Vec<Strin
     projects_around(folder).flat_map(origins).collect()
 }
 
-/// Returns every address in the configuration of the repository that a folder is or is in. Nothing is believed for it but that the skill may
-/// be revoked.
+/// Returns every URL in the configuration of the git repository that contains the folder. They are used only to check
+/// for revocations.
 pub(crate) fn repository_urls(folder: &AbsPath) -> Vec<String> {
     let Some(text) = config_around(folder.as_path()) else { return Vec::new() };
     let urls = text.lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! What is kept of a skill from one start to the next: enough to list and disclose it without opening its file.
+//! The cached data of a skill: enough to list it and add it to a prompt without opening its SKILL.md.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,40 +10,40 @@ use skill_fs::Stamp;
 
 use crate::one_line;
 
-/// One folder with a SKILL.md, as it was when it was last read.
+/// A folder with a SKILL.md, as of the last time it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The folder, seen from its root; empty for the root itself.
+    /// The folder, relative to its root; empty for the root itself.
     pub(crate) folder: String,
-    /// The name of its file; `None` for the usual one.
+    /// The file name, if it is not `SKILL.md`.
     pub(crate) file: Option<String>,
     pub(crate) stamp: Option<StampRecord>,
-    /// Whether the stamp tells every later version apart. Where it does not, the file is read again.
+    /// Whether any later write would change the stamp. If not, the file is read again.
     pub(crate) is_settled: bool,
-    /// Whether csk left a marker in the folder.
+    /// Whether the folder has an install marker of csk.
     pub(crate) has_marker: bool,
     pub(crate) problems: Vec<ProblemRecord>,
-    /// What it says about itself; absent where the skill cannot be loaded.
-    pub(crate) said: Option<Said>,
-    /// The name of one that cannot be loaded, as far as it can be read.
+    /// The parsed frontmatter; absent if the skill cannot be loaded.
+    pub(crate) header: Option<SkillHeader>,
+    /// The name of a skill that cannot be loaded, if it can be read.
     pub(crate) refused_name: Option<String>,
 }
 
-/// The name of a skill, and all else that it says about itself.
+/// The name of a skill, and the rest of its frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct SkillHeader {
     pub(crate) name: Arc<str>,
     pub(crate) details: Arc<Details>,
 }
 
-impl Said {
+impl SkillHeader {
     pub(crate) fn new(frontmatter: Frontmatter) -> Self {
         let name = Arc::from(frontmatter.name.as_str());
         Self { name, details: Arc::new(Details::new(&Summary::from(frontmatter))) }
     }
 }
 
-/// A [`Summary`] in the form in which it is kept. It is taken apart when somebody looks: most are never looked at.
+/// A serialized [`Summary`], parsed on first access because most are never used.
 pub(crate) struct Details {
     kept: Box<[u8]>,
     read: OnceLock<Box<Summary>>,
@@ -59,8 +59,7 @@ impl Details {
 
     /// Returns the summary.
     pub(crate) fn get(&self) -> &Summary {
-        // The bytes are as this version wrote them: just now, or to a file whose checksum fits. If they are not, nobody
-        // may use what they stand for.
+        // This version wrote the bytes, just now or to a file with a valid checksum. If they are invalid anyway, nobody may use the skill.
         self.read.get_or_init(|| {
             Box::new(postcard::from_bytes(&self.kept).unwrap_or_else(|_| Summary::hidden()))
         })
@@ -81,9 +80,9 @@ impl fmt::Debug for Details {
     }
 }
 
-/// The form of a [`Record`] in a file: text is not copied to be written, and details not taken apart to be read.
+/// The serialized form of a [`Record`]. It borrows text for writing, and leaves details unparsed when reading.
 #[derive(Serialize, Deserialize)]
-struct Kept<'a> {
+struct StoredRecord<'a> {
     folder: &'a str,
     file: Option<&'a str>,
     stamp: Option<StampRecord>,
@@ -92,10 +91,10 @@ struct Kept<'a> {
     problems: Cow<'a, [ProblemRecord]>,
     refused_name: Option<&'a str>,
     #[serde(borrow)]
-    said: Option<(&'a str, Bytes<'a>)>,
+    header: Option<(&'a str, Bytes<'a>)>,
 }
 
-/// Bytes that are written at once, not one by one.
+/// Bytes that are serialized as one block.
 struct Bytes<'a>(&'a [u8]);
 
 impl Serialize for Bytes<'_> {
@@ -112,7 +111,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Kept {
+        StoredRecord {
             folder: &self.folder,
             file: self.file.as_deref(),
             stamp: self.stamp,
@@ -120,7 +119,7 @@ impl Serialize for Record {
             has_marker: self.has_marker,
             problems: Cow::Borrowed(&self.problems),
             refused_name: self.refused_name.as_deref(),
-            said: self.said.as_ref().map(|said| (&*said.name, Bytes(&said.details.kept))),
+            header: self.header.as_ref().map(|header| (&*header.name, Bytes(&header.details.kept))),
         }
         .serialize(serializer)
     }
@@ -128,7 +127,7 @@ impl Serialize for Record {
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let kept = Kept::deserialize(deserializer)?;
+        let kept = StoredRecord::deserialize(deserializer)?;
         Ok(Self {
             folder: kept.folder.to_owned(),
             file: kept.file.map(str::to_owned),
@@ -137,7 +136,7 @@ impl<'de> Deserialize<'de> for Record {
             has_marker: kept.has_marker,
             problems: kept.problems.into_owned(),
             refused_name: kept.refused_name.map(str::to_owned),
-            said: kept.said.map(|(name, Bytes(details))| Said {
+            header: kept.header.map(|(name, Bytes(details))| SkillHeader {
                 name: Arc::from(name),
                 details: Arc::new(Details { kept: details.into(), read: OnceLock::new() }),
             }),
@@ -145,32 +144,33 @@ impl<'de> Deserialize<'de> for Record {
     }
 }
 
-/// What a skill says about itself besides its name, as far as listings need it.
+/// The frontmatter of a skill without its name, as far as listings need it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// What it does and when to use it.
     pub description: String,
-    /// More about when to use it.
+    /// More details on when to use it.
     pub when_to_use: Option<String>,
-    /// Its licence.
+    /// The license.
     pub license: Option<String>,
-    /// What it needs around it.
+    /// Compatibility requirements.
     pub compatibility: Option<String>,
-    /// Free data, nested values as text.
+    /// Free-form metadata; nested values are serialized as text.
     pub metadata: Vec<(String, String)>,
-    /// The tools it may use, by all fields that name some, in one line.
+    /// The allowed tools from all fields that list some, as one line.
     pub allowed_tools: Option<String>,
-    /// What to show after `/name`.
+    /// The hint to show after `/name`.
     pub argument_hint: Option<String>,
-    /// Whether its frontmatter lets the model start it. [`crate::OpenSkillRuntime::model_may_invoke`] has the last word.
+    /// Whether its frontmatter allows the model to invoke it. [`crate::OpenSkillRuntime::model_may_invoke`] also
+    /// considers its other files.
     pub model_may_invoke: bool,
-    /// Whether the user may start it by name.
+    /// Whether the user may invoke it by name.
     pub user_may_invoke: bool,
 }
 
 impl Summary {
-    /// Returns what is said of a skill of which nothing is known: nobody may start it.
+    /// Returns a summary that hides the skill: nobody may invoke it, and it may use no tools.
     fn hidden() -> Self {
         Self {
             description: String::new(),
@@ -185,7 +185,7 @@ impl Summary {
         }
     }
 
-    /// Returns the description as listings show it: on one line, nothing hidden, `when_to_use` appended.
+    /// Returns the description for listings: on one line, without hidden characters, followed by `when_to_use`.
     pub fn listing(&self) -> String {
         match &self.when_to_use {
             None => one_line(&self.description),
@@ -217,7 +217,7 @@ impl From<Frontmatter> for Summary {
     }
 }
 
-/// Device, inode, size, and both times in seconds and nanoseconds.
+/// Device, inode, size, and modification and change time in seconds and nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StampRecord(u64, u64, u64, (i64, i64), (i64, i64));
 
@@ -234,7 +234,7 @@ impl From<StampRecord> for Stamp {
     }
 }
 
-/// A diagnostic of the skill's file.
+/// A cached diagnostic of the skill's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProblemRecord {
     code: String,
@@ -262,7 +262,7 @@ impl From<Diagnostic> for ProblemRecord {
 }
 
 impl ProblemRecord {
-    /// Returns the diagnostic of `file`; `None` if another version wrote it.
+    /// Converts it back to a diagnostic for `file`; `None` if another version wrote it.
     pub(crate) fn diagnostic(&self, file: &str) -> Option<Diagnostic> {
         let code = *Code::ALL.iter().find(|code| code.as_str() == self.code)?;
         let severity = match self.severity {
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_again_is_for_nobody() {
+    fn corrupt_details_hide_the_skill() {
         let details = Details { kept: Box::from([0xff; 3]), read: OnceLock::new() };
         let summary = details.get();
         assert!(!summary.model_may_invoke && !summary.user_may_invoke);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_as_it_was() {
+    fn records_round_trip() {
         let bytes = b"---\nname: PDF\ndescription: a: b\nmetadata: {a: [1]}\n---\n";
         let input = Input { file: "f", directory: Some("pdf"), bytes };
         let head = parse_head(&input, Strictness::Lenient);
@@ -305,20 +305,20 @@ mod tests {
             is_settled: true,
             has_marker: false,
             problems: head.diagnostics.into_iter().map(ProblemRecord::from).collect(),
-            said: head.frontmatter.map(Said::new),
+            header: head.frontmatter.map(SkillHeader::new),
             refused_name: Some("x".into()),
         };
-        assert!(!record.problems.is_empty() && record.said.is_some());
+        assert!(!record.problems.is_empty() && record.header.is_some());
         let kept = postcard::to_stdvec(&record).unwrap();
         let back: Record = postcard::from_bytes(&kept).unwrap();
         assert_eq!(back, record);
-        let said = back.said.unwrap();
-        assert_eq!((&*said.name, &*said.details.get().description), ("PDF", "a: b"));
-        assert_eq!(said.details.get().metadata, [("a".to_owned(), "[1]".to_owned())]);
+        let header = back.header.unwrap();
+        assert_eq!((&*header.name, &*header.details.get().description), ("PDF", "a: b"));
+        assert_eq!(header.details.get().metadata, [("a".to_owned(), "[1]".to_owned())]);
     }
 
     #[test]
-    fn a_diagnostic_comes_back_as_it_was() {
+    fn diagnostics_round_trip() {
         let bytes = b"---\nname: PDF\ndescription: a: b\nfoo: 1\n---\n";
         let input = Input { file: "f", directory: Some("pdf"), bytes };
         for strictness in [Strictness::Strict, Strictness::Lenient] {

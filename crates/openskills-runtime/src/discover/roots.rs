@@ -1,4 +1,4 @@
-//! The folders that skills are looked for in, in the order of precedence.
+//! Determines the folders to search for skills, in order of precedence.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,24 +14,24 @@ use crate::problem::file_problem;
 use crate::state::settings::Settings;
 use crate::{Directory, Places, RuntimeConfig, RuntimeError, Scope, TrustedFolders};
 
-/// A folder of skills. It may also be one skill itself.
+/// A folder of skills, or a single skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRoot {
-    /// The first part of the ids of its skills, unique among all roots.
+    /// The first part of its skills' ids, unique among all roots.
     pub label: String,
-    /// The folder.
+    /// The path of the folder.
     pub path: AbsPath,
-    /// Who vouches for its skills.
+    /// The trust level of its skills.
     pub source: SkillSource,
-    /// Where it is.
+    /// The kind of location.
     pub scope: Scope,
-    /// A folder that no link may lead out of: the project, as long as nobody trusts it.
+    /// If set, symlinks must not lead out of this folder: the project, unless it is trusted.
     pub(crate) boundary: Option<AbsPath>,
-    /// Whether somebody named it: then it must be there.
-    pub(crate) is_named: bool,
+    /// Whether the user or the host configured it. Then a missing folder is an error.
+    pub(crate) is_explicit: bool,
 }
 
-/// Folders of a project that hold skills, each with what it adds to a label. A later one overrides an earlier one.
+/// Skill folders of a project, each with the suffix for its label. Later ones take precedence.
 const PROJECT_FOLDERS: [(&str, &str); 4] = [
     (".corteza/skills", "-corteza"),
     (".keep-up/skills", "-keep-up"),
@@ -39,22 +39,22 @@ const PROJECT_FOLDERS: [(&str, &str); 4] = [
     (".claude/skills", ""),
 ];
 
-/// Where to look.
+/// The folders to search.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
-    /// In the order of precedence inside a trust level: a later one overrides an earlier one.
+    /// In order of precedence within a trust level; later ones take precedence.
     pub(crate) roots: Vec<SkillRoot>,
-    /// The project, if the standard places are used.
+    /// The project, if the standard locations are used.
     pub(crate) project: Option<AbsPath>,
     /// Whether the project is trusted.
     pub(crate) is_trusted: bool,
-    /// Every folder of the project that was searched for more roots.
+    /// The folders of the project that were searched for nested roots.
     pub(crate) searched: Vec<AbsPath>,
     pub(crate) problems: Vec<Diagnostic>,
 }
 
-/// Returns true if skills are looked for in a folder or in one around it, as far as its path and the configuration say: in this project or any
-/// other. A configuration that cannot be read says nothing; whoever looks for skills is told of it.
+/// Returns true if discovery, in any project, would search this folder or one of its parents, judging by its path and
+/// the configuration. An unreadable configuration is ignored here; discovery reports it.
 pub(crate) fn is_discovered(folder: &AbsPath, places: &Places) -> bool {
     let mut found = Roots::default();
     personal(places, &mut found);
@@ -79,7 +79,7 @@ pub(crate) fn is_discovered(folder: &AbsPath, places: &Places) -> bool {
     })
 }
 
-/// Finds every root.
+/// Finds all roots.
 pub(crate) fn find_roots(
     config: &RuntimeConfig,
     places: &Places,
@@ -110,17 +110,17 @@ pub(crate) fn find_roots(
     Ok(found)
 }
 
-/// Returns a label that can be typed and shown: it may come from the name of any folder.
-fn typable(label: &str) -> String {
+/// Returns a label that is safe to show and easy to type. Labels can come from arbitrary folder names.
+fn sanitized(label: &str) -> String {
     let is_plain =
         |c: &char| !c.is_whitespace() && !c.is_control() && *c != '~' && !is_unsafe_to_show(*c);
     label.chars().map(|c| Some(c).filter(is_plain).unwrap_or('-')).collect()
 }
 
-/// Makes the labels of roots differ. No folder of a stranger takes the label of one that somebody named or trusts.
+/// Makes labels unique. An untrusted folder never takes the label of a configured or trusted one.
 fn name_roots(roots: &mut [SkillRoot]) {
     let mut counts: HashMap<String, usize> = HashMap::from([("builtin".to_owned(), 1)]);
-    // Places that were named, then folders that are trusted, then the rest.
+    // Configured folders first, then trusted ones, then the rest.
     let rank = |root: &SkillRoot| match (root.scope, root.source) {
         (Scope::Project | Scope::Nested, SkillSource::ThirdParty) => 2,
         (Scope::Project | Scope::Nested, _) => 1,
@@ -128,7 +128,7 @@ fn name_roots(roots: &mut [SkillRoot]) {
     };
     for turn in 0..=2 {
         for root in roots.iter_mut().filter(|root| rank(root) == turn) {
-            let label = typable(&root.label);
+            let label = sanitized(&root.label);
             let count = counts.entry(label.clone()).or_default();
             *count += 1;
             root.label = if *count == 1 { label } else { format!("{label}~{count}") };
@@ -137,7 +137,7 @@ fn name_roots(roots: &mut [SkillRoot]) {
 }
 
 fn root(label: impl Into<String>, path: AbsPath, source: SkillSource, scope: Scope) -> SkillRoot {
-    SkillRoot { label: label.into(), path, source, scope, boundary: None, is_named: false }
+    SkillRoot { label: label.into(), path, source, scope, boundary: None, is_explicit: false }
 }
 
 fn org(places: &Places, found: &mut Roots) {
@@ -148,9 +148,8 @@ fn org(places: &Places, found: &mut Roots) {
             found.roots.push(root("org", folder.clone(), SkillSource::Org, Scope::System));
         }
         Some(false) => {
-            let source = std::io::Error::other(
-                "it does not belong to the administrator, or others may write to it",
-            );
+            let source =
+                std::io::Error::other("not owned by the administrator, or writable by others");
             let error = FsError::Io { path: folder.to_string(), source };
             found.problems.push(file_problem(&error, folder.as_str()));
         }
@@ -183,7 +182,7 @@ fn project_roots(project: &Project, trusted: &TrustedFolders, found: &mut Roots)
             nested.folders.push(folder.clone());
         }
     }
-    // The deeper folder is nearer to the work, so it overrides; names only make the order stable.
+    // Deeper folders take precedence; sorting by name makes the order stable.
     nested.folders.sort_by_key(|folder| (folder.as_path().components().count(), folder.clone()));
     for folder in &nested.folders {
         let below = folder.as_path().strip_prefix(project.root.as_path()).unwrap_or(Path::new(""));
@@ -198,7 +197,7 @@ fn project_roots(project: &Project, trusted: &TrustedFolders, found: &mut Roots)
     found.problems.extend(nested.problems);
 }
 
-/// Returns a root below a project. It counts as the user's where its folder is trusted.
+/// Returns a root inside a project. It has the trust level `user` if its folder is trusted.
 fn root_in(project: &Project, trusted: &TrustedFolders, label: String, path: AbsPath) -> SkillRoot {
     let is_trusted = trusted.covers(&path);
     let source = if is_trusted { SkillSource::User } else { SkillSource::ThirdParty };
@@ -235,11 +234,11 @@ fn packages(library: &Path, places: &Places, found: &mut Roots) -> Result<(), Ru
 
 fn custom(directory: &Directory, places: &Places, found: &mut Roots) -> Result<(), RuntimeError> {
     let path = absolute(&directory.path, places)?;
-    // What it is called where it really is: `.` has no name.
+    // Use the name of the real path, because `.` has none.
     let real = real_path(&path).unwrap_or_else(|_| path.clone());
     let label = directory.label.as_deref().or(real.file_name()).unwrap_or("custom").to_owned();
     let custom = root(label, real, directory.source, Scope::Custom);
-    found.roots.push(SkillRoot { is_named: true, ..custom });
+    found.roots.push(SkillRoot { is_explicit: true, ..custom });
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The skills of one root: only the frontmatter of each is read, and not even that where it is known already.
+//! Scans one root for skills. Reads only their frontmatter, and skips files that are in the cache.
 
 mod scanner;
 
@@ -17,20 +17,20 @@ use crate::problem::{file_problem, problem_of};
 use crate::quote::shell_word;
 
 pub use scanner::file_name;
-use scanner::{Listing, Place, Scanner};
+use scanner::{FolderContext, Listing, Scanner};
 
 /// A folder with a SKILL.md.
 #[derive(Debug)]
 pub(crate) struct Scanned {
     pub(crate) record: Record,
-    /// Where a link led to, by its real path.
+    /// The real path, if it was reached through a symlink.
     pub(crate) linked: Option<AbsPath>,
-    /// What is different from what was known.
-    pub(crate) news: Option<Change>,
+    /// How it differs from the cached version.
+    pub(crate) change: Option<Change>,
 }
 
 impl Scanned {
-    /// Returns the folder by its real path; `root` is that of the root.
+    /// Returns the real path of the folder; `root` is the real path of the root.
     pub(crate) fn folder(&self, root: &AbsPath) -> AbsPath {
         match &self.linked {
             Some(linked) => linked.clone(),
@@ -40,30 +40,30 @@ impl Scanned {
     }
 }
 
-/// What a scan found, in the order of paths.
+/// The result of a scan, in order of paths.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     pub(crate) skills: Vec<Scanned>,
-    /// Problems of the root itself, and of folders that could not be looked at.
+    /// Problems with the root itself and with unreadable folders.
     pub(crate) problems: Vec<Diagnostic>,
-    /// Whether what was known before is out of date.
+    /// Whether the cache is out of date.
     pub(crate) is_stale: bool,
-    /// Skills that were known and are not there any more.
+    /// Cached skills that no longer exist.
     pub(crate) gone: Vec<Record>,
-    /// The root by its real path, if it is there.
+    /// The real path of the root, if it exists.
     pub(crate) real: Option<AbsPath>,
-    /// Folders of skills that links led to, by their real path.
+    /// The real paths of skill folders that were reached through symlinks.
     pub(crate) groups: Vec<AbsPath>,
 }
 
-/// Looks at every skill of a root; `file` holds what is known of them.
+/// Scans a root; `file` is its cache.
 pub(crate) fn scan(
     root: &SkillRoot,
     file: Option<&CacheFile>,
     strictness: Strictness,
     now: SystemTime,
 ) -> Scan {
-    let file = file.filter(|file| file.is_there());
+    let file = file.filter(|file| file.exists());
     let opened = match open(root) {
         Ok(Some(opened)) => opened,
         Ok(None) => {
@@ -72,7 +72,7 @@ pub(crate) fn scan(
         }
         Err(problem) => return Scan { problems: vec![*problem], ..Scan::default() },
     };
-    // What is known is read while the files are looked at.
+    // Load the cache while listing the files.
     let list = || opened.entries().map(Listing::new);
     let (known, listed) = match file {
         None => (Vec::new(), list().map(|listing| (listing, Vec::new()))),
@@ -92,9 +92,9 @@ pub(crate) fn scan(
             return Scan { problems: vec![problem], ..Scan::default() };
         }
     };
-    let known = Known(known);
+    let known = KnownRecords(known);
     let scanner = Scanner { root, known: &known, strictness, now, folders: AtomicUsize::new(0) };
-    let place = Place { root: &opened, at: "", depth: 1, is_linked: false };
+    let place = FolderContext { root: &opened, at: "", depth: 1, is_linked: false };
     let mut items = scanner.listed(&place, listing, &stamps);
     let mut groups = BTreeSet::new();
     let mut links = BTreeSet::new();
@@ -108,14 +108,14 @@ pub(crate) fn scan(
     let mut scan = settle(items, known, &opened);
     scan.groups = groups.into_iter().collect();
     if has_links {
-        // Records are looked up by their order.
+        // Lookup uses binary search, so records must stay sorted.
         scan.skills
             .sort_by(|one, other| one.record.folder.split('/').cmp(other.record.folder.split('/')));
     }
     scan
 }
 
-/// Takes out the links that are still to be followed.
+/// Moves the symlinks that are still to be followed from `items` to `links`.
 fn take_links(items: &mut Vec<Item>, links: &mut BTreeSet<Link>) {
     let mut kept = Vec::with_capacity(items.len());
     for mut item in items.drain(..) {
@@ -125,16 +125,16 @@ fn take_links(items: &mut Vec<Item>, links: &mut BTreeSet<Link>) {
                 continue;
             }
             Item::Many(ref mut inner) => take_links(inner, links),
-            Item::Known(_) | Item::Read(_) | Item::Problem(_) => {}
+            Item::Unchanged(_) | Item::Read(_) | Item::Problem(_) => {}
         }
         kept.push(item);
     }
     *items = kept;
 }
 
-/// Puts what was read and what is known together.
-fn settle(items: Vec<Item>, known: Known, root: &Root) -> Scan {
-    let Known(records) = known;
+/// Combines new and cached records.
+fn settle(items: Vec<Item>, known: KnownRecords, root: &Root) -> Scan {
+    let KnownRecords(records) = known;
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();
     let skills = Vec::with_capacity(items.len());
     let mut found = Scan { skills, real: Some(root.path().clone()), ..Scan::default() };
@@ -144,55 +144,55 @@ fn settle(items: Vec<Item>, known: Known, root: &Root) -> Scan {
     found
 }
 
-/// Returns those of the records that are of skills.
+/// Returns the records of loadable skills.
 fn gone(records: impl IntoIterator<Item = Record>) -> Vec<Record> {
-    records.into_iter().filter(|record| record.said.is_some()).collect()
+    records.into_iter().filter(|record| record.header.is_some()).collect()
 }
 
-/// Adds items to what was found; returns how many of the records were of use.
+/// Adds items to the result; returns how many cached records were used.
 fn take(items: Vec<Item>, records: &mut [Option<Record>], found: &mut Scan) -> usize {
     let mut kept = 0;
     for item in items {
         match item {
-            Item::Known(at) => {
+            Item::Unchanged(at) => {
                 let Some(record) = records[at].take() else { continue };
                 kept += 1;
-                found.skills.push(Scanned { record, linked: None, news: None });
+                found.skills.push(Scanned { record, linked: None, change: None });
             }
             Item::Read(read) => {
                 let Read { known, record, linked } = *read;
                 let before = known.and_then(|at| records[at].take());
                 kept += usize::from(before.is_some());
-                let news = match &before {
+                let change = match &before {
                     None => Some(Change::New),
                     Some(before) if is_same(before, &record) => None,
                     Some(_) => Some(Change::Changed),
                 };
                 found.is_stale |= before.is_none_or(|before| before != record);
-                found.skills.push(Scanned { record, linked, news });
+                found.skills.push(Scanned { record, linked, change });
             }
             Item::Problem(problem) => found.problems.push(*problem),
             Item::Many(items) => kept += take(items, records, found),
-            // They have been followed.
+            // Already followed.
             Item::Link(_) => {}
         }
     }
     kept
 }
 
-/// Returns true if a skill that was read again says what it said before.
+/// Returns true if a skill that was read again has not changed.
 fn is_same(before: &Record, now: &Record) -> bool {
-    (before.stamp, &before.said, &before.file) == (now.stamp, &now.said, &now.file)
+    (before.stamp, &before.header, &before.file) == (now.stamp, &now.header, &now.file)
 }
 
-/// Opens the root's folder. Standard places that are not there are no problem.
+/// Opens the root's folder. A missing standard location is not an error.
 fn open(root: &SkillRoot) -> Result<Option<Root>, Box<Diagnostic>> {
     let failed = |error: &FsError| Box::new(file_problem(error, root.path.as_str()));
     let real = match real_path(&root.path) {
         Ok(real) => real,
-        // A link to nothing is no absence: something was there.
+        // A broken symlink is not the same as a missing folder: something was there.
         Err(FsError::NotFound { .. } | FsError::NotAFolder { .. })
-            if !root.is_named && !root.path.as_path().is_symlink() =>
+            if !root.is_explicit && !root.path.as_path().is_symlink() =>
         {
             return Ok(None);
         }
@@ -200,42 +200,42 @@ fn open(root: &SkillRoot) -> Result<Option<Root>, Box<Diagnostic>> {
     };
     check_boundary(root, &real, root.path.as_str())?;
     match Root::open_real(&real) {
-        // It may be a skill itself.
+        // The root may itself be a skill.
         Ok(opened) => Ok(Some(opened.as_skill())),
-        Err(FsError::NotAFolder { .. }) if !root.is_named => Ok(None),
+        Err(FsError::NotAFolder { .. }) if !root.is_explicit => Ok(None),
         Err(error) => Err(failed(&error)),
     }
 }
 
-/// Refuses what is outside of a project that nobody trusts.
+/// Fails if a path is outside the untrusted project that it was found in.
 fn check_boundary(root: &SkillRoot, real: &AbsPath, shown: &str) -> Result<(), Box<Diagnostic>> {
     match &root.boundary {
         Some(boundary) if !real.as_path().starts_with(boundary.as_path()) => {
-            let message = format!("it is a link out of {boundary}, which is not trusted");
+            let message = format!("symlink points outside the untrusted folder `{boundary}`");
             let folder = shell_word(boundary.as_str());
-            let hint = format!("if you trust the folder, say so: openskills trust {folder}");
+            let hint = format!("if you trust the folder, run `openskills trust {folder}`");
             Err(Box::new(problem_of(Code::LinkEscapes, shown, message).with_hint(hint)))
         }
         _ => Ok(()),
     }
 }
 
-/// What was known of a root's skills before, in the order in which they were found.
-struct Known(Vec<Record>);
+/// The cached records of a root's skills, in the order in which they were found.
+struct KnownRecords(Vec<Record>);
 
-impl Known {
-    /// Returns where the record of a folder is. If nothing has changed it is at `guess`.
+impl KnownRecords {
+    /// Returns the index of a folder's record. If nothing has changed, that is `guess`.
     fn find(&self, folder: &str, guess: usize) -> Option<usize> {
         let Self(records) = self;
         if records.get(guess).is_some_and(|record| record.folder == folder) {
             return Some(guess);
         }
-        // Folders are listed in the order of their names, and a folder's folders follow it.
+        // Records are sorted by path components.
         let wanted = || folder.split('/');
         records.binary_search_by(|record| record.folder.split('/').cmp(wanted())).ok()
     }
 
-    /// Returns true if the file of the record at `at` is what it was.
+    /// Returns true if the file of the record at `at` has not changed.
     fn holds(&self, at: usize, stamp: Option<Stamp>) -> bool {
         let record = &self.0[at];
         record.is_settled
@@ -246,29 +246,29 @@ impl Known {
 }
 
 enum Item {
-    /// What is known still holds.
-    Known(usize),
+    /// The cached record is still valid.
+    Unchanged(usize),
     Read(Box<Read>),
     Problem(Box<Diagnostic>),
-    /// What is in a group of folders, or nothing.
+    /// The contents of a group of folders; may be empty.
     Many(Vec<Item>),
-    /// Something that is looked at after all folders.
+    /// A symlink, to be followed after all folders.
     Link(Box<Link>),
 }
 
-/// A link in a folder of skills; the least deep comes first.
+/// A symlink in a skill folder. Sorted by depth.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Link {
     depth: usize,
-    /// The link, seen from the skills' root.
+    /// Path of the symlink relative to the root.
     relative: String,
     path: AbsPath,
 }
 
 struct Read {
-    /// Where the record of the folder is among what is known.
+    /// The index of the folder's cached record.
     known: Option<usize>,
     record: Record,
-    /// Where a link led to, by its real path.
+    /// The real path, if it was reached through a symlink.
     linked: Option<AbsPath>,
 }

@@ -1,36 +1,36 @@
-//! Where a skill was found.
+//! The kinds of locations in which skills are found.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a skill was found. Inside one trust level, a later scope overrides an earlier one.
+/// The kind of location in which a skill was found. Within a trust level, later scopes take precedence.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// On another MCP server.
+    /// On an MCP server.
     Mcp,
-    /// In the program itself.
+    /// Compiled into the program.
     Builtin,
-    /// In a folder of the whole machine.
+    /// In a system-wide folder.
     System,
-    /// In the user's home.
+    /// In the user's home folder.
     Personal,
-    /// In the project.
+    /// In the project folder.
     Project,
-    /// In a folder of the project.
+    /// In a subfolder of the project.
     Nested,
-    /// In a folder that was named.
+    /// In a folder configured by the user or the host.
     Custom,
-    /// In a package of a library.
+    /// In an installed package.
     Package,
 }
 
 impl Scope {
-    /// Returns the word that is shown.
+    /// Returns the name of the scope.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",

@@ -1,4 +1,4 @@
-//! Notices when skills change, and discovers them again.
+//! Watches for changes and rediscovers skills.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
@@ -15,51 +15,52 @@ use skill_fs::AbsPath;
 
 use crate::{Change, Event, OpenSkillRuntime, RuntimeError};
 
-/// Changes that follow each other this closely are one change.
-const QUIET: Duration = Duration::from_millis(200);
-/// Changes that never end are looked at after this time all the same.
-const AT_MOST: Duration = Duration::from_secs(2);
-/// More folders than this are not watched one by one.
+/// Changes within this time are reported together.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// The maximum delay before continuous changes are reported.
+const MAX_DELAY: Duration = Duration::from_secs(2);
+/// The maximum number of watched folders.
 const MAX_FOLDERS: usize = 4_096;
 
-/// What a watcher tells.
+/// What a watcher reports.
 #[derive(Debug, Clone, Copy)]
-pub enum Watching<'a> {
-    /// What is new, changed or gone. The first time it may be nothing.
-    News(&'a [Event]),
-    /// Skills could not be looked at; the next change is waited for.
+pub enum WatchUpdate<'a> {
+    /// Skills were added, changed or removed. The first report may be empty.
+    Changed(&'a [Event]),
+    /// Discovery failed; the watcher waits for the next change.
     Failed(&'a RuntimeError),
-    /// A moment without change, at least twice a second, so that a host can stop.
-    Quiet,
+    /// Nothing changed. Sent at least twice a second, so that a host can stop watching.
+    Idle,
 }
 
-/// Who is told of changes.
-pub(crate) type OnChange<'a> = dyn FnMut(&OpenSkillRuntime, Watching<'_>) -> ControlFlow<()> + 'a;
+/// The callback that receives updates.
+pub(crate) type OnChange<'a> =
+    dyn FnMut(&OpenSkillRuntime, WatchUpdate<'_>) -> ControlFlow<()> + 'a;
 
 /// A folder to watch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Watched {
     pub(crate) folder: AbsPath,
-    pub(crate) with_everything_below: bool,
+    pub(crate) is_recursive: bool,
 }
 
 impl Watched {
-    /// Returns a folder to watch alone.
+    /// Returns a folder to watch without its subfolders.
     pub(crate) fn plain(folder: AbsPath) -> Self {
-        Self { folder, with_everything_below: false }
+        Self { folder, is_recursive: false }
     }
 
-    /// Returns a folder to watch with everything below it.
+    /// Returns a folder to watch recursively.
     pub(crate) fn below(folder: AbsPath) -> Self {
-        Self { folder, with_everything_below: true }
+        Self { folder, is_recursive: true }
     }
 }
 
-/// What happened.
+/// The changed paths.
 #[derive(Debug, Default)]
 struct Changes {
     paths: Vec<PathBuf>,
-    /// Those that went, or got another name: what stands there now is not watched yet.
+    /// Removed or renamed paths. Their replacements are not watched yet.
     gone: Vec<PathBuf>,
 }
 
@@ -75,7 +76,7 @@ impl Changes {
     }
 }
 
-/// Discovers the skills, and again whenever they change, until `on_change` breaks off.
+/// Discovers skills and repeats that whenever they change, until `on_change` returns `Break`.
 pub(crate) fn watch(
     runtime: &mut OpenSkillRuntime,
     on_change: &mut OnChange<'_>,
@@ -85,27 +86,27 @@ pub(crate) fn watch(
         hint: None,
     };
     let (send, receive) = channel();
-    // What a link leads to is watched by its own path, if it was found at all.
+    // The targets of symlinks are watched by their real path, if they contain skills.
     let config = Config::default().with_follow_symlinks(false);
     let mut watcher = RecommendedWatcher::new(send, config).map_err(|error| setup(&error))?;
     let mut watched = BTreeSet::new();
     let mut paths: Vec<PathBuf> = Vec::new();
     let mut found = Ok(runtime.rediscover()?);
     loop {
-        // What changed before a folder was watched is seen by looking once more.
+        // Discover again to catch changes that happened before the folder was watched.
         if renew(&mut watcher, &mut watched, runtime.watched()?)
             && let Ok(events) = &mut found
         {
             events.extend(runtime.rediscover()?);
         }
-        let told = match &found {
-            Ok(events) => on_change(runtime, Watching::News(events)),
-            Err(error) => on_change(runtime, Watching::Failed(error)),
+        let reported = match &found {
+            Ok(events) => on_change(runtime, WatchUpdate::Changed(events)),
+            Err(error) => on_change(runtime, WatchUpdate::Failed(error)),
         };
-        if told.is_break() {
+        if reported.is_break() {
             return Ok(());
         }
-        let changes = match wait(&receive, || on_change(runtime, Watching::Quiet)) {
+        let changes = match wait(&receive, || on_change(runtime, WatchUpdate::Idle)) {
             ControlFlow::Continue(changes) => changes,
             ControlFlow::Break(()) => return Ok(()),
         };
@@ -125,12 +126,12 @@ pub(crate) fn watch(
     }
 }
 
-/// What changed beside a SKILL.md makes another version of the skill as well.
+/// Adds events for skills of which a file other than SKILL.md changed.
 fn add_touched(runtime: &mut OpenSkillRuntime, paths: &[PathBuf], events: &mut Vec<Event>) {
-    let told: BTreeSet<String> =
+    let reported: BTreeSet<String> =
         events.iter().filter_map(Event::skill_id).map(str::to_owned).collect();
     for skill in runtime.skills_at(paths) {
-        if !told.contains(&skill.id) {
+        if !reported.contains(&skill.id) {
             let event = Event::discovered(&skill, Change::Changed, Timestamp::now());
             runtime.record_discoveries(std::slice::from_ref(&event));
             events.push(event);
@@ -138,14 +139,14 @@ fn add_touched(runtime: &mut OpenSkillRuntime, paths: &[PathBuf], events: &mut V
     }
 }
 
-/// Waits until something changed and all has been quiet for a while; returns what changed.
+/// PendingStep until something changed and all has been quiet for a while; returns what changed.
 fn wait(
     receive: &Receiver<notify::Result<notify::Event>>,
     mut idle: impl FnMut() -> ControlFlow<()>,
 ) -> ControlFlow<(), Changes> {
     let mut changes = Changes::default();
     loop {
-        match receive.recv_timeout(AT_MOST / 4) {
+        match receive.recv_timeout(MAX_DELAY / 4) {
             Ok(event) if is_change(&event) => {
                 changes.add(event);
                 break;
@@ -156,8 +157,8 @@ fn wait(
         }
     }
     let started = Instant::now();
-    while started.elapsed() < AT_MOST {
-        match receive.recv_timeout(QUIET) {
+    while started.elapsed() < MAX_DELAY {
+        match receive.recv_timeout(DEBOUNCE) {
             Ok(event) if is_change(&event) => {
                 changes.add(event);
             }
@@ -172,14 +173,14 @@ fn wait(
     ControlFlow::Continue(changes)
 }
 
-/// Reading a file is no change; what cannot be told counts as one.
+/// Returns true if an event is a change. Reads are not; errors are treated as changes.
 fn is_change(event: &notify::Result<notify::Event>) -> bool {
     !matches!(event, Ok(event) if event.kind.is_access())
 }
 
-/// Makes the watches fit. A folder that cannot be watched, because it is gone or there are too many, is left out:
-/// what changes there is seen with the next change elsewhere. The folders of skills come first. Returns true if a folder
-/// is watched that was not.
+/// Updates the watched folders; returns true if any were added. Folders that cannot be watched, because they are gone
+/// or there are too many, are skipped; changes there are noticed with the next change elsewhere. Skill folders come
+/// first.
 fn renew(
     watcher: &mut RecommendedWatcher,
     watched: &mut BTreeSet<Watched>,
@@ -192,7 +193,7 @@ fn renew(
     let mut kept = BTreeSet::new();
     let mut has_new = false;
     for folder in wanted {
-        let mode = if folder.with_everything_below {
+        let mode = if folder.is_recursive {
             RecursiveMode::Recursive
         } else {
             RecursiveMode::NonRecursive

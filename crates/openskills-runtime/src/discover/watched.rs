@@ -1,4 +1,4 @@
-//! Which folders matter to what was discovered, and what their changes are about.
+//! Determines which folders to watch, and which skills a changed path belongs to.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::runtime::OpenSkillRuntime;
 use crate::{RuntimeError, Skill};
 
 impl OpenSkillRuntime {
-    /// Returns every folder whose changes matter, the most important first.
+    /// Returns the folders to watch, most important first.
     pub(crate) fn watched(&self) -> Result<Vec<Watched>, RuntimeError> {
         let around = |path: &AbsPath| {
             std::iter::successors(path.parent(), AbsPath::parent)
@@ -21,7 +21,7 @@ impl OpenSkillRuntime {
         for root in &self.found.roots.roots {
             match real_path(&root.path) {
                 Ok(folder) => all.push(Watched::below(folder)),
-                // A root that is not there appears in a folder around it.
+                // A missing root would appear in its nearest existing parent.
                 Err(_) => all.extend(around(&root.path).map(Watched::plain)),
             }
         }
@@ -36,14 +36,14 @@ impl OpenSkillRuntime {
         Ok(all)
     }
 
-    /// Returns the skills that any of `paths` belongs to.
+    /// Returns the skills that contain any of `paths`.
     pub(crate) fn skills_at(&self, paths: &[PathBuf]) -> Vec<Arc<Skill>> {
         let folders: HashMap<&Path, &Arc<Skill>> =
             self.all_skills().iter().map(|skill| (Path::new(skill.path()), skill)).collect();
         let mut found: Vec<Arc<Skill>> = Vec::new();
         for path in paths {
             let skill = path.ancestors().find_map(|folder| folders.get(folder));
-            // What happens in its repository is no change of a skill.
+            // Changes inside `.git` do not change the skill.
             let skill =
                 skill.filter(|skill| !path.starts_with(Path::new(skill.path()).join(REPOSITORY)));
             if let Some(skill) =

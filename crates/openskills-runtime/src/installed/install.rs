@@ -1,4 +1,5 @@
-//! Installs packages: looks at all of one before anything is written, says what it brings and what is new about it, and puts it in place in one step.
+//! Installs packages. A package is fully checked before anything is written; the plan shows what it contains and what
+//! changes; the install itself is atomic.
 
 #![expect(
     clippy::disallowed_methods,
@@ -21,83 +22,84 @@ use crate::disclose::activate::side_effects;
 use crate::discover::project::find_project;
 use crate::discover::provenance::repository_urls;
 use crate::installed::{
-    Installed, InstalledSkills, OriginUrl, SignatureRecord, aside, clean_up, digest_at, put,
-    take_away, written,
+    Installed, InstalledSkills, OriginUrl, SignatureRecord, back_up_skill, clean_up, digest_at,
+    put, remove_skill, written,
 };
 use crate::record::event::InstallRecord;
 use crate::run::unpacked::Unpacked;
 use crate::runtime::OpenSkillRuntime;
-use crate::state::decided::{lock_state, nowhere};
-use crate::{Audited, Event, RuntimeError, argument_schema_problem, rfc3339};
+use crate::state::decisions::{lock_state, no_state_folder};
+use crate::{AuditOutcome, Event, RuntimeError, argument_schema_problem, rfc3339};
 
-/// Whom a skill is installed for.
+/// Where a skill is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InstallPlace {
-    /// Everybody who works on the project: `.keep-up/skills` in it.
+pub enum InstallScope {
+    /// In the project, for everyone who works on it: `.keep-up/skills`.
     Project,
-    /// The user alone: `skills` in the data folder.
+    /// For the user account: `skills` in the data folder.
     User,
 }
 
 /// Where a package comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstallOrigin {
-    /// The folder or the archive.
+    /// The folder or archive.
     pub source: String,
-    /// Where that is from, as the user says.
+    /// The origin URL that the user gave.
     pub origin_url: Option<OriginUrl>,
-    /// The digest of the archive.
+    /// Archive digest.
     pub archive: Option<Digest>,
-    /// Who signed it.
+    /// The signer, if it is signed.
     pub signed: Option<Signed>,
 }
 
-/// What installing a package would do. Nothing of it was done.
+/// What installing a package would do. Creating a plan changes nothing.
 #[derive(Debug)]
 pub struct InstallPlan {
     /// The package.
     pub package: Package,
-    /// Its folder when it is installed.
+    /// The folder it will be installed in.
     pub target: AbsPath,
-    /// What it was before, if it was installed.
+    /// The previously installed version, if any.
     pub before: Option<Installed>,
-    /// Whether what is there is not what was installed.
+    /// Whether the installed version was edited.
     pub is_edited: bool,
-    /// Whether the very same is there already.
+    /// Whether identical content is already installed.
     pub is_same: bool,
-    /// The version that it declares.
+    /// The declared version.
     pub version: String,
-    /// What it declares.
+    /// The declared capabilities.
     pub capabilities: CapabilityExtents,
-    /// What is different in what it declares from what was installed before; nothing where that is not known.
+    /// How the declared capabilities differ from the installed version's; `None` if those are unknown.
     pub changes: Option<Vec<CapabilityChange>>,
-    /// What it says that it changes.
+    /// The declared side effects.
     pub side_effects: Option<Vec<&'static str>>,
-    /// What an audit found.
-    pub audited: Audited,
-    /// Problems that do not stop it.
+    /// The audit result.
+    pub audited: AuditOutcome,
+    /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
     digest: Digest,
-    /// What was there when it was looked at.
+    /// Digest of the target folder when the plan was made.
     there: Option<Digest>,
-    /// Whether an install of it was begun, and nobody knows that it was done.
+    /// Whether an earlier install was interrupted.
     is_unfinished: bool,
     origin: InstallOrigin,
 }
 
-/// What was done.
+/// The result of an install.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InstallDone {
-    /// What is known of it now.
+pub struct InstallOutcome {
+    /// The new ledger entry.
     pub installed: Installed,
-    /// Where it is.
+    /// The folder it was installed in.
     pub folder: AbsPath,
-    /// Where what somebody had edited is kept.
+    /// The backup of the edited version, if there was one.
     pub backup: Option<AbsPath>,
 }
 
 impl InstallPlan {
-    /// Returns true if nothing is left to do: the very same is there, and all that is known of where it is from is written down.
+    /// Returns true if nothing is left to do: identical content is installed, and the ledger has the same origin and
+    /// signer.
     pub fn is_known(&self) -> bool {
         let is_done = self.is_same && !self.is_unfinished;
         let Some(before) = self.before.as_ref().filter(|_| is_done) else { return false };
@@ -114,32 +116,35 @@ impl InstallPlan {
 }
 
 impl OpenSkillRuntime {
-    /// Returns the folder that skills are installed in.
-    pub fn install_folder(&self, place: InstallPlace) -> Result<AbsPath, RuntimeError> {
+    /// Returns the folder that skills are installed into.
+    pub fn install_folder(&self, scope: InstallScope) -> Result<AbsPath, RuntimeError> {
         let places = self.places()?;
-        match place {
-            InstallPlace::User => {
-                let data = places.data.as_ref().ok_or_else(nowhere)?;
+        match scope {
+            InstallScope::User => {
+                let data = places.data.as_ref().ok_or_else(no_state_folder)?;
                 Ok(data.join("skills"))
             }
-            InstallPlace::Project => {
+            InstallScope::Project => {
                 let project = find_project(self.config.project_root.as_deref(), places)?;
                 Ok(project.root.join(".keep-up/skills"))
             }
         }
     }
 
-    /// Returns where a skill is when it is installed. Links that a project brings do not lead out of it.
-    fn target(&self, place: InstallPlace, name: &str) -> Result<AbsPath, RuntimeError> {
-        let target = real_target(&self.install_folder(place)?, name)?;
-        if place == InstallPlace::Project {
+    /// Returns the folder of an installed skill. Fails if symlinks in the project lead out of it.
+    fn target(&self, scope: InstallScope, name: &str) -> Result<AbsPath, RuntimeError> {
+        let target = real_target(&self.install_folder(scope)?, name)?;
+        if scope == InstallScope::Project {
             let project = find_project(self.config.project_root.as_deref(), self.places()?)?.root;
             let project = real_path(&project)?;
             if !target.as_path().starts_with(project.as_path()) {
                 return Err(RuntimeError::Setup {
-                    message: format!("`.keep-up/skills` leads out of the project, to {target}"),
+                    message: format!(
+                        "`.keep-up/skills` is a symlink that points outside the project, to `{target}`"
+                    ),
                     hint: Some(
-                        "remove the link; with --user it is installed for you alone".to_owned(),
+                        "remove the symlink, or pass --user to install for your user account"
+                            .to_owned(),
                     ),
                 });
             }
@@ -147,41 +152,41 @@ impl OpenSkillRuntime {
         Ok(target)
     }
 
-    /// Looks at a package and at what is there. Nothing is written where skills are.
+    /// Checks a package against what is installed. Writes nothing to skill folders.
     pub fn plan_install(
         &self,
         package: Package,
-        place: InstallPlace,
+        scope: InstallScope,
         origin: InstallOrigin,
     ) -> Result<InstallPlan, RuntimeError> {
         let unpacked = Unpacked::of(self.places()?, &package)?;
         let root = unpacked.root()?;
         let (declared, frontmatter, diagnostics) =
-            looked_at(&root, &package, &shown(&origin, &package))?;
+            check_files(&root, &package, &shown(&origin, &package))?;
         let version = frontmatter.metadata_text("version");
         let side_effects = side_effects(&frontmatter);
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
         let origin_url = origin.origin_url.as_ref().map(ToString::to_string);
         let sources = [Some(origin.source.clone()), origin_url];
-        // A folder may be a clone, and that says where it comes from.
+        // The folder may be a git clone, which reveals its origin.
         let cloned = AbsPath::new(Path::new(&origin.source)).ok();
         let cloned = cloned.as_ref().map_or_else(Vec::new, repository_urls);
         let sources: Vec<String> = sources.into_iter().flatten().chain(cloned).collect();
         let audited = self.audit_files(&package.name, &root, &sources)?;
-        let target = self.target(place, &package.name)?;
+        let target = self.target(scope, &package.name)?;
         if let Some(skills) = target.parent() {
             Installed::beside(&skills, &package.name)?;
         }
         if origin.source == target.as_str() {
             return Err(RuntimeError::Setup {
-                message: format!("{target} is where it would be installed"),
-                hint: Some("copy it elsewhere first, to install what you edited".to_owned()),
+                message: format!("cannot install `{target}` over itself"),
+                hint: Some("to install your edited version, copy it elsewhere first".to_owned()),
             });
         }
         let known = InstalledSkills::load(self.places()?.state.as_ref())?;
         let (before, is_unfinished) = (known.at(&target).cloned(), known.is_unfinished(&target));
         let there = digest_at(&target)?;
-        // What the folder says now may be anybody's word; what was installed is written down.
+        // Compare with the ledger, because anyone could have edited the folder.
         let was = before.as_ref().map(Installed::declared);
         let changes = match was {
             None => Some(Vec::new()),
@@ -190,9 +195,11 @@ impl OpenSkillRuntime {
         let (is_edited, is_same) = match (&there, &before) {
             (None, _) => (false, false),
             (Some(_), None) => {
-                let hint = "rename or remove it yourself, then install again";
+                let hint = "rename or remove it, then install again";
                 return Err(RuntimeError::Setup {
-                    message: format!("{target} is there, and openskills did not put it there"),
+                    message: format!(
+                        "`{target}` already exists and was not installed by openskills"
+                    ),
                     hint: Some(hint.to_owned()),
                 });
             }
@@ -218,45 +225,45 @@ impl OpenSkillRuntime {
         })
     }
 
-    /// Removes what killed processes left where skills are installed.
-    pub fn clean_up_installs(&self, place: InstallPlace) -> Result<(), RuntimeError> {
-        clean_up(&self.install_folder(place)?, self.places()?);
+    /// Removes leftovers of killed processes from the install folder.
+    pub fn clean_up_installs(&self, scope: InstallScope) -> Result<(), RuntimeError> {
+        clean_up(&self.install_folder(scope)?, self.places()?);
         Ok(())
     }
 
-    /// Looks at a folder that is to be packed as an install of it would; `shown` is what it is called.
+    /// Checks a folder that is about to be packed, as an install would; `shown` is its name in messages.
     pub fn check_package(
         &self,
         folder: &AbsPath,
         package: &Package,
         shown: &str,
-    ) -> Result<Audited, RuntimeError> {
-        // What is audited is what is packed: not the repository around it, nor what csk wrote beside its files.
+    ) -> Result<AuditOutcome, RuntimeError> {
+        // Audit exactly what is packed, without the git repository and without csk's files.
         let unpacked = Unpacked::of(self.places()?, package)?;
         let root = unpacked.root()?;
-        looked_at(&root, package, shown)?;
+        check_files(&root, package, shown)?;
         let sources: Vec<String> =
             [folder.to_string()].into_iter().chain(repository_urls(folder)).collect();
         self.audit_files(&package.name, &root, &sources)
     }
 
-    /// Installs what was planned. What somebody had edited is kept in the backups.
-    pub fn install(&mut self, plan: &InstallPlan) -> Result<InstallDone, RuntimeError> {
+    /// Executes a plan. An edited version is backed up first.
+    pub fn install(&mut self, plan: &InstallPlan) -> Result<InstallOutcome, RuntimeError> {
         let places = self.places()?.clone();
         let state = places.state.clone();
         let _lock = lock_state(state.as_ref())?;
-        let skills = plan.target.parent().ok_or_else(nowhere)?;
+        let skills = plan.target.parent().ok_or_else(no_state_folder)?;
         clean_up(&skills, &places);
         let mut known = InstalledSkills::load(state.as_ref())?;
-        // Whoever changed it while somebody was asked keeps what they did.
+        // Do not overwrite changes made while the user was being asked.
         if known.at(&plan.target) != plan.before.as_ref() || digest_at(&plan.target)? != plan.there
         {
-            let message = format!("{} was changed meanwhile", plan.target);
+            let message = format!("`{}` changed during the install", plan.target);
             return Err(RuntimeError::Setup { message, hint: Some("try again".to_owned()) });
         }
         let now = rfc3339(Timestamp::now());
         let backup = if plan.is_edited && !plan.is_same {
-            Some(aside(&skills, &plan.package.name, &places)?)
+            Some(back_up_skill(&skills, &plan.package.name, &places)?)
         } else {
             None
         };
@@ -274,9 +281,9 @@ impl OpenSkillRuntime {
             capabilities: Some(written(&plan.capabilities)),
             installed_at: now,
         };
-        let (path, told) = (plan.target.to_string(), installed.clone());
-        self.record(&Event::Installed(Box::new(InstallRecord { path, installed: told })))?;
-        // What is about to be there is known before it is, so that it may be removed whenever this is killed.
+        let (path, record) = (plan.target.to_string(), installed.clone());
+        self.record(&Event::Installed(Box::new(InstallRecord { path, installed: record })))?;
+        // Write the ledger first, so that the skill can be removed even if this process is killed.
         known.begin(&plan.target, installed.clone());
         known.save(state.as_ref())?;
         if !plan.is_same {
@@ -285,75 +292,77 @@ impl OpenSkillRuntime {
         installed.write_beside(&skills)?;
         known.finish(&plan.target);
         known.save(state.as_ref())?;
-        Ok(InstallDone { installed, folder: plan.target.clone(), backup })
+        Ok(InstallOutcome { installed, folder: plan.target.clone(), backup })
     }
 
-    /// Removes a skill that was installed; returns where what somebody had edited is kept.
+    /// Removes an installed skill; returns its folder, and the backup if it was edited.
     pub fn uninstall(
         &mut self,
         name: &str,
-        place: InstallPlace,
+        scope: InstallScope,
     ) -> Result<(AbsPath, Option<AbsPath>), RuntimeError> {
-        let target = self.target(place, name)?;
+        let target = self.target(scope, name)?;
         let places = self.places()?.clone();
         let state = places.state.clone();
         let _lock = lock_state(state.as_ref())?;
         let mut known = InstalledSkills::load(state.as_ref())?;
         let Some(installed) = known.at(&target).cloned() else {
-            let hint = self.elsewhere(&known, name, place);
+            let hint = self.elsewhere(&known, name, scope);
             return Err(RuntimeError::NotInstalled { name: name.to_owned(), hint });
         };
-        let skills = target.parent().ok_or_else(nowhere)?;
+        let skills = target.parent().ok_or_else(no_state_folder)?;
         let beside = Installed::beside(&skills, name)?;
         clean_up(&skills, &places);
         let mut backup = None;
-        // What cannot even be read is not what was installed.
+        // An unreadable folder counts as edited.
         let is_there = !matches!(Root::open_real(&target), Err(FsError::NotFound { .. }));
         if is_there {
             let now = digest_at(&target).ok().flatten();
             if now.is_none_or(|now| now.to_string() != installed.digest) {
-                backup = Some(aside(&skills, name, &places)?);
+                backup = Some(back_up_skill(&skills, name, &places)?);
             }
             let path = target.to_string();
             self.record(&Event::Uninstalled(Box::new(InstallRecord { path, installed })))?;
-            take_away(&skills, name, &places)?;
+            remove_skill(&skills, name, &places)?;
         }
-        // As long as it is known, a removal that was killed can be done again.
+        // Update the ledger last, so that an interrupted removal can be repeated.
         remove_file(&beside)?;
         known.remove(&target);
         known.save(state.as_ref())?;
         Ok((target, backup))
     }
 
-    /// Says where a skill is that is not where it was looked for, or what was probably meant.
+    /// Returns a hint: where the skill is installed instead, or the most similar name.
     fn elsewhere(
         &self,
         known: &InstalledSkills,
         name: &str,
-        place: InstallPlace,
+        scope: InstallScope,
     ) -> Option<String> {
-        let (other, told) = match place {
-            InstallPlace::Project => {
-                (InstallPlace::User, "it is installed for you alone: add --user")
+        let (other, hint) = match scope {
+            InstallScope::Project => {
+                (InstallScope::User, "it is installed for your user account; add --user")
             }
-            InstallPlace::User => {
-                (InstallPlace::Project, "it is installed in the project: leave --user out")
+            InstallScope::User => {
+                (InstallScope::Project, "it is installed in the project; omit --user")
             }
         };
         if self.target(other, name).is_ok_and(|target| known.at(&target).is_some()) {
-            return Some(told.to_owned());
+            return Some(hint.to_owned());
         }
         if let Some((folder, _)) = known.iter().find(|(_, one)| one.name == name) {
-            return Some(format!("it is in {folder}; name that project by --project-dir"));
+            return Some(format!(
+                "it is installed in `{folder}`; pass that project with --project-dir"
+            ));
         }
         let names = known.iter().map(|(_, one)| one.name.as_str());
         skill::nearest(name, names).map(|nearest| format!("did you mean `{nearest}`?"))
     }
 
-    /// Returns every skill that was installed, with its folder, and whether it is still what was installed; `None` if it is gone.
+    /// Returns every installed skill with its folder and whether it is unchanged; `None` if it is gone.
     pub fn installed(&self) -> Result<Vec<(String, Installed, Option<bool>)>, RuntimeError> {
         let known = InstalledSkills::load(self.places()?.state.as_ref())?;
-        let look = |(folder, installed): (&str, &Installed)| {
+        let entry = |(folder, installed): (&str, &Installed)| {
             let there = AbsPath::new(folder).map(|folder| digest_at(&folder));
             let is_same = match there {
                 Err(_) | Ok(Ok(None)) => None,
@@ -362,14 +371,14 @@ impl OpenSkillRuntime {
             };
             (folder.to_owned(), installed.clone(), is_same)
         };
-        Ok(known.iter().map(look).collect())
+        Ok(known.iter().map(entry).collect())
     }
 }
 
-/// Returns where a skill is when it is installed, by the real path of the folder as far as it is there.
+/// Returns the folder of an installed skill. The existing part of the path is resolved.
 fn real_target(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
     if skill::RelPath::new(name).is_err() || name.contains('/') {
-        let message = format!("`{name}` is no name of a skill");
+        let message = format!("`{name}` is not a valid skill name");
         return Err(RuntimeError::Setup { message, hint: None });
     }
     let mut missing = Vec::new();
@@ -379,7 +388,7 @@ fn real_target(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
             Ok(real) => break real,
             Err(FsError::NotFound { .. }) => {
                 missing.push(there.file_name().unwrap_or_default().to_owned());
-                there = there.parent().ok_or_else(nowhere)?;
+                there = there.parent().ok_or_else(no_state_folder)?;
             }
             Err(error) => return Err(error.into()),
         }
@@ -397,7 +406,7 @@ fn remove_file(path: &AbsPath) -> Result<(), RuntimeError> {
     }
 }
 
-/// Returns what a package is called in problems: the folder that it is, or its folder in the archive.
+/// Returns the name of a package in messages: its folder, or its name in the archive.
 fn shown(origin: &InstallOrigin, package: &Package) -> String {
     match &origin.archive {
         Some(_) => format!("{}: {}", origin.source, package.name),
@@ -405,8 +414,8 @@ fn shown(origin: &InstallOrigin, package: &Package) -> String {
     }
 }
 
-/// Reads the SKILL.md and the manifest of a package as strictly as they can be.
-fn looked_at(
+/// Parses the SKILL.md and the manifest of a package in strict mode.
+fn check_files(
     root: &Root,
     package: &Package,
     shown: &str,

@@ -1,6 +1,6 @@
-//! `installed.json`: every skill that was installed, by its folder.
+//! `installed.json`: the ledger of installed skills, by folder.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: what stands where")]
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,46 +12,46 @@ use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill_audit::show::ExtentJson;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
-use super::place::digest_at;
+use super::files::digest_at;
 use crate::RuntimeError;
-use crate::state::decided::nowhere;
+use crate::state::decisions::no_state_folder;
 
-/// The name of the file in the state folder.
+/// The file name in the state folder.
 const FILE: &str = "installed.json";
-/// The folder beside the skills that holds what is known of each.
+/// The folder next to the skills with a copy of each entry.
 const BESIDE: &str = ".openskills";
 const VERSION: u32 = 1;
 
-/// What is known of an installed skill.
+/// An installed skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Installed {
-    /// Its name.
+    /// The skill's name.
     pub name: String,
-    /// The folder or the archive that it came from.
+    /// The folder or archive it was installed from.
     pub source: String,
-    /// Where that is from, as the user said.
+    /// Origin URL given by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_url: Option<String>,
-    /// The version that it declares.
+    /// The declared version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The digest of everything it was when it was installed.
+    /// Digest of the skill as installed.
     pub digest: String,
-    /// The digest of the archive.
+    /// Archive digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive_sha256: Option<String>,
-    /// Who signed the archive, if somebody did who is allowed to.
+    /// Signature of the archive, if an allowed signer signed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureRecord>,
-    /// What it declared then, by kind: a list, or `any`; what it did not declare is not here.
+    /// Capabilities declared at the time of the install, by kind: a list, or `any`. Undeclared ones are absent.
     #[serde(default, alias = "powers", skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeMap<String, ExtentJson>>,
-    /// When it was installed, RFC 3339.
+    /// When it was installed (RFC 3339).
     pub installed_at: String,
 }
 
-/// Returns capabilities as they are written down.
+/// Converts capabilities to the form stored in the ledger.
 pub(crate) fn written(capabilities: &CapabilityExtents) -> BTreeMap<String, ExtentJson> {
     let one = |(kind, extent): (CapabilityKind, &Extent)| {
         Some((kind.as_str().to_owned(), ExtentJson::new(extent)?))
@@ -60,20 +60,20 @@ pub(crate) fn written(capabilities: &CapabilityExtents) -> BTreeMap<String, Exte
 }
 
 impl Installed {
-    /// Returns what it declared when it was installed, as far as that is known.
+    /// Returns the capabilities declared at the time of the install, if they were recorded.
     pub(crate) fn declared(&self) -> Option<CapabilityExtents> {
         let capabilities = self.capabilities.as_ref()?;
         Some(CapabilityExtents::new(|kind| ExtentJson::extent(capabilities.get(kind.as_str()))))
     }
 }
 
-/// Who signed an archive.
+/// The signer of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SignatureRecord {
-    /// The name in the file of allowed signers.
+    /// The signer's name in `allowed_signers`.
     pub signer: String,
-    /// The fingerprint of the key.
+    /// The key fingerprint.
     pub key: String,
 }
 
@@ -86,37 +86,37 @@ struct Ledger {
     unfinished: BTreeMap<String, Installed>,
 }
 
-/// Every skill that was installed, by its folder.
+/// All installed skills, by folder.
 ///
-/// What is written down and what is on the disk cannot change in one step. So an install first writes down what it is about to put there, beside
-/// what is known already (`begin`), and only afterwards what was done (`finish`). After a kill in between, the folder itself says
-/// which of the two it is.
+/// The ledger and the skill's folder cannot change in one atomic step. So an install first records the new version next
+/// to the old one (`begin`), and confirms it after the folder was replaced (`finish`). If the process is killed in
+/// between, the digest of the folder tells which version is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstalledSkills {
     skills: BTreeMap<String, Installed>,
-    /// Installs that were begun.
+    /// Installs that have started but not finished.
     unfinished: BTreeMap<String, Installed>,
 }
 
 impl InstalledSkills {
-    /// Reads them from the state folder.
+    /// Reads the ledger from the state folder.
     pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
         let Some(path) = state.map(|state| state.join(FILE)) else { return Ok(Self::default()) };
         let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
         let broken = |why: String| RuntimeError::Setup {
-            message: format!("{path} is malformed: {why}"),
+            message: format!("`{path}` is malformed: {why}"),
             hint: Some(
-                "what it knew is lost with it; skills that are there stay as they are".to_owned(),
+                "fix the file, or remove it to make openskills forget these skills".to_owned(),
             ),
         };
         let ledger: Ledger =
             serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
         if ledger.schema_version != VERSION {
-            return Err(broken(format!("its version is {}", ledger.schema_version)));
+            return Err(broken(format!("unsupported schema version {}", ledger.schema_version)));
         }
         let Ledger { mut skills, unfinished, .. } = ledger;
         for (folder, installed) in &unfinished {
-            // What cannot be read is not what was to be put there.
+            // An unreadable folder is not the new version.
             let there = AbsPath::new(folder).ok().and_then(|at| digest_at(&at).ok().flatten());
             if there.is_some_and(|there| there.to_string() == installed.digest) {
                 skills.insert(folder.clone(), installed.clone());
@@ -125,9 +125,9 @@ impl InstalledSkills {
         Ok(Self { skills, unfinished })
     }
 
-    /// Writes them.
+    /// Writes the ledger.
     pub(crate) fn save(&self, state: Option<&AbsPath>) -> Result<(), RuntimeError> {
-        let state = state.ok_or_else(nowhere)?;
+        let state = state.ok_or_else(no_state_folder)?;
         make_private_folder(state)?;
         let Self { skills, unfinished } = self.clone();
         let ledger = Ledger { schema_version: VERSION, skills, unfinished };
@@ -137,28 +137,28 @@ impl InstalledSkills {
         Ok(())
     }
 
-    /// Returns what is known of the skill in a folder.
+    /// Returns the entry for a folder.
     pub fn at(&self, folder: &AbsPath) -> Option<&Installed> {
         self.skills.get(folder.as_str())
     }
 
-    /// Returns all of them with their folders, sorted.
+    /// Returns all entries with their folders, sorted.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Installed)> {
         self.skills.iter().map(|(folder, installed)| (folder.as_str(), installed))
     }
 
-    /// Remembers what is about to be put into a folder.
+    /// Records the version that is about to be written to a folder.
     pub(crate) fn begin(&mut self, folder: &AbsPath, installed: Installed) {
         self.unfinished.insert(folder.to_string(), installed);
     }
 
-    /// Remembers that what was begun is done.
+    /// Records that the install into a folder is complete.
     pub(crate) fn finish(&mut self, folder: &AbsPath) {
         let begun = self.unfinished.remove_entry(folder.as_str());
         self.skills.extend(begun);
     }
 
-    /// Returns true if an install into a folder was begun, and nobody knows that it was done.
+    /// Returns true if an install into a folder was interrupted.
     pub(crate) fn is_unfinished(&self, folder: &AbsPath) -> bool {
         self.unfinished.contains_key(folder.as_str())
     }
@@ -170,7 +170,8 @@ impl InstalledSkills {
 }
 
 impl Installed {
-    /// Returns the file beside the skills that tells of one. A link on the way, or a file that is not ours, is somebody else's.
+    /// Returns the path of the copy of an entry next to the skills. Fails if a symlink or a file that openskills did
+    /// not write blocks it.
     pub(crate) fn beside(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
         let folder = skills.join(BESIDE);
         let is_foreign =
@@ -187,14 +188,14 @@ impl Installed {
         };
         if is_there && is_ours().is_none() {
             return Err(RuntimeError::Setup {
-                message: format!("{file} is there, and openskills did not write it"),
-                hint: Some("move it away, then try again".to_owned()),
+                message: format!("`{file}` already exists and was not written by openskills"),
+                hint: Some("move it elsewhere, then try again".to_owned()),
             });
         }
         Ok(file)
     }
 
-    /// Writes it beside the skills, for whoever shares the folder. Nothing is ever decided by it.
+    /// Writes a copy of the entry next to the skills, for information only.
     pub(crate) fn write_beside(&self, skills: &AbsPath) -> Result<(), RuntimeError> {
         let file = Self::beside(skills, &self.name)?;
         if let Some(folder) = file.parent() {
@@ -206,7 +207,7 @@ impl Installed {
         Ok(())
     }
 
-    /// Returns when it was installed.
+    /// Returns the time of the install.
     pub fn when(&self) -> Option<Timestamp> {
         self.installed_at.parse().ok()
     }

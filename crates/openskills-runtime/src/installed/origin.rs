@@ -1,36 +1,37 @@
-//! Addresses that packages come from, as they may be written down: without anything that could be a secret.
+//! Origin URLs of packages, stripped of anything that could be a secret before they are stored.
 //!
-//! An address that is not put together as one could hold a password anywhere, so it is refused and never shown.
+//! A malformed URL could contain a password anywhere, so it is rejected and never shown.
 
 use std::fmt;
 
 use crate::record::log::redact;
 
-/// Why an address is not remembered. It says nothing of what stands in it.
+/// Why a URL is rejected. The messages never quote the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OriginUrlError {
-    /// It is neither a URL nor an address that ssh takes.
-    #[error("it is neither a URL nor a git address")]
+    /// It is neither a URL nor an ssh address.
+    #[error("not a URL or git remote")]
     NotAnAddress,
-    /// Where the host should stand is something else.
-    #[error("it has no proper host")]
+    /// The host is missing or invalid.
+    #[error("no valid host")]
     Host,
-    /// Something after the host looks like a password or a token.
-    #[error("it may hold a password or a token")]
+    /// Something in it looks like a password or a token.
+    #[error("it may contain a password or a token")]
     Secret,
 }
 
-/// Where a package is from: no password, no token, no query and no fragment.
+/// The origin of a package, without password, token, query and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginUrl(String);
 
-/// The longest name of a user that is not taken for a token.
+/// The maximum length of a user name; longer ones could be tokens.
 const MAX_USER: usize = 32;
-/// The longest address.
+/// The maximum length of a URL.
 const MAX_LENGTH: usize = 2048;
 
 impl OriginUrl {
-    /// Reads `https://host/path`, `ssh://git@host/path` and the like, or `git@host:path`. Whoever logs in is left out, except a plain user of ssh.
+    /// Parses `https://host/path`, `ssh://git@host/path` and the like, or `git@host:path`. Credentials are removed,
+    /// except a plain ssh user.
     pub fn parse(text: &str) -> Result<Self, OriginUrlError> {
         let text = text.trim();
         let is_odd = |c: char| c.is_whitespace() || c.is_control() || "\\\"'<>^`{|}".contains(c);
@@ -45,7 +46,7 @@ impl OriginUrl {
         .map(Self)
     }
 
-    /// Returns it as text.
+    /// Returns the URL as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -60,7 +61,7 @@ impl fmt::Display for OriginUrl {
 fn of_url(scheme: &str, rest: &str) -> Result<String, OriginUrlError> {
     let (rest, dropped) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // The rest of a password: `https://me:12?34@host`.
+    // Part of a password, as in `https://me:12?34@host`.
     if path.is_empty() && dropped.contains('@') {
         return Err(OriginUrlError::Secret);
     }
@@ -69,15 +70,15 @@ fn of_url(scheme: &str, rest: &str) -> Result<String, OriginUrlError> {
         None => (None, authority),
     };
     let (host, port) = host_and_port(address).ok_or(OriginUrlError::Host)?;
-    // A folder of this machine has no host.
-    let is_nowhere = host.is_empty() && !(scheme == "file" && address.is_empty());
-    if is_nowhere || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+    // Local files have no host.
+    let has_no_host = host.is_empty() && !(scheme == "file" && address.is_empty());
+    if has_no_host || port.is_some_and(|port| port.parse::<u16>().is_err()) {
         return Err(OriginUrlError::Host);
     }
-    // A password with a `/` in it makes a host of the user: `https://me:12/34@host`. Hosts with a dot and no port have such paths: `lodash@4`.
-    let is_doubtful = port.is_some() || !host.contains('.');
+    // A password with a `/` makes the user look like the host: `https://me:12/34@host`. But hosts with a dot and without a port may have paths such as `lodash@4`.
+    let could_be_user = port.is_some() || !host.contains('.');
     let is_login = |part: &str| match part.split_once('@') {
-        Some((before, _)) => before.contains(':') || (is_doubtful && !before.is_empty()),
+        Some((before, _)) => before.contains(':') || (could_be_user && !before.is_empty()),
         None => false,
     };
     if path.split('/').any(is_login) || redact(path) != path {
@@ -89,7 +90,7 @@ fn of_url(scheme: &str, rest: &str) -> Result<String, OriginUrlError> {
     Ok(format!("{scheme}://{user}{address}{path}"))
 }
 
-/// Reads `user@host:path`. Without a user nothing tells it from a user and a password.
+/// Parses `user@host:path`. Without a user it could not be distinguished from a user and a password.
 fn of_ssh(text: &str) -> Result<String, OriginUrlError> {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     let (login, path) = text.split_once(':').ok_or(OriginUrlError::NotAnAddress)?;
@@ -109,7 +110,7 @@ fn of_ssh(text: &str) -> Result<String, OriginUrlError> {
     Ok(format!("{user}@{host}:{path}"))
 }
 
-/// Splits a port off; `None` where what stands before it is no host.
+/// Splits off the port; `None` if the host is invalid.
 fn host_and_port(address: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = address.strip_prefix('[') {
         let (inside, after) = rest.split_once(']')?;
@@ -134,7 +135,7 @@ fn is_host(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_'))
 }
 
-/// Returns true for the name of a user, as `git` is one. A token takes the same place.
+/// Returns true for a user name such as `git`, and false for a token in its place.
 fn is_plain_user(text: &str) -> bool {
     text.len() <= MAX_USER
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -143,7 +144,7 @@ fn is_plain_user(text: &str) -> bool {
         && !TOKENS.iter().any(|start| text.starts_with(start))
 }
 
-/// How tokens begin that take the place of a user.
+/// Prefixes of tokens that are used as user names.
 const TOKENS: [&str; 7] = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"];
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_left_out() {
+    fn secrets_are_removed() {
         for (text, kept) in [
             ("https://example.com/a", "https://example.com/a"),
             ("https://me:hunter2@example.com/a?token=x#y", "https://example.com/a"),
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn malformed_addresses_are_rejected() {
         for text in [
             "me:hunter2@example.com/a",
             "me:hunter2@example.com:x.git",

@@ -1,6 +1,8 @@
-//! A folder for what is not finished. It goes when it is dropped; what a killed process left goes with the next one that works there.
+//! Scratch folders. They are removed on drop; leftovers of a killed process are removed by the next one that uses the
+//! parent folder.
 //!
-//! The kernel holds a lock on it for its process. So what was left is known at once, and a folder in use is never taken for that.
+//! A process holds a file lock on its scratch folder. So leftovers are recognized at once, and a folder in use is never
+//! removed.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -13,41 +15,41 @@ use skill_fs::AbsPath;
 
 use crate::run::run_folder;
 
-/// How the names of such folders begin. No discovery looks into one.
-pub(crate) const UNFINISHED: &str = ".openskills-";
-const ENDING: &str = ".tmp";
-/// Where folders cannot be locked, one that is older was left by a process that was killed.
-const OLD: Duration = Duration::from_secs(60 * 60);
-/// How often a new folder may be taken for a leftover before it is locked.
+/// Prefix of the names of scratch folders. Discovery skips them.
+pub(crate) const SCRATCH_PREFIX: &str = ".openskills-";
+const SCRATCH_SUFFIX: &str = ".tmp";
+/// If folders cannot be locked, an older one is considered a leftover.
+const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
+/// How many times to retry if another process removes the new folder before it is locked.
 const TRIES: usize = 16;
 
-/// A folder for what is not finished.
+/// A scratch folder.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    // Dropped in this order: the folder goes while it is still locked.
+    // Fields drop in this order, so the folder is removed while it is still locked.
     folder: tempfile::TempDir,
     _lock: Option<File>,
 }
 
 impl Scratch {
-    /// Makes an empty one in `folder`.
+    /// Creates an empty scratch folder in `folder`.
     pub(crate) fn below(folder: &AbsPath) -> io::Result<Self> {
         for _ in 0..TRIES {
             let made = tempfile::Builder::new()
-                .prefix(UNFINISHED)
-                .suffix(ENDING)
+                .prefix(SCRATCH_PREFIX)
+                .suffix(SCRATCH_SUFFIX)
                 .tempdir_in(folder.as_path())?;
             match lock(made.path()) {
                 Locked::Ours(lock) => return Ok(Self { folder: made, _lock: Some(lock) }),
                 Locked::Unknown => return Ok(Self { folder: made, _lock: None }),
-                // Whoever cleans up was quicker.
+                // A cleanup in another process was faster.
                 Locked::Theirs => {}
             }
         }
-        Err(io::Error::other("other processes remove every folder that is made there"))
+        Err(io::Error::other("other processes keep removing the temporary folder"))
     }
 
-    /// Returns where it is.
+    /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -55,14 +57,14 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next one.
+        // If this fails, the next process removes it.
         let _ = run_folder::remove_all(self.folder.path());
     }
 }
 
-/// Removes what killed processes left in `folder`. What cannot be removed is left for the next time.
+/// Removes leftovers of killed processes from `folder`. Anything that cannot be removed is left for the next time.
 pub(crate) fn sweep(folder: &AbsPath) {
-    // A link leads to what is somebody else's.
+    // Do not follow symlinks.
     if !fs::symlink_metadata(folder.as_path()).is_ok_and(|found| found.is_dir()) {
         return;
     }
@@ -70,7 +72,7 @@ pub(crate) fn sweep(folder: &AbsPath) {
         let name = entry.file_name();
         let is_ours = name
             .to_str()
-            .is_some_and(|name| name.starts_with(UNFINISHED) && name.ends_with(ENDING));
+            .is_some_and(|name| name.starts_with(SCRATCH_PREFIX) && name.ends_with(SCRATCH_SUFFIX));
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
@@ -79,7 +81,7 @@ pub(crate) fn sweep(folder: &AbsPath) {
         let is_left = match &held {
             Locked::Ours(_) => true,
             Locked::Theirs => false,
-            Locked::Unknown => age().is_some_and(|age| age > OLD),
+            Locked::Unknown => age().is_some_and(|age| age > STALE_AFTER),
         };
         if is_left {
             let _ = run_folder::remove_all(&entry.path());
@@ -87,13 +89,13 @@ pub(crate) fn sweep(folder: &AbsPath) {
     }
 }
 
-/// Whose a folder is.
+/// Who has locked a folder.
 enum Locked {
-    /// Nobody else's, as long as this is kept.
+    /// This process, as long as the file is open.
     Ours(File),
-    /// Another process uses or removes it.
+    /// Another process is using or removing it.
     Theirs,
-    /// The file system does not say.
+    /// The file system does not support locks.
     Unknown,
 }
 
@@ -104,14 +106,14 @@ fn lock(path: &Path) -> Locked {
         Err(_) => return Locked::Unknown,
     };
     match folder.try_lock() {
-        // Between the two it may have been removed, and its lock is then that of nothing.
+        // It may have been removed between opening and locking.
         Ok(()) if is_at(&folder, path) => Locked::Ours(folder),
         Ok(()) | Err(TryLockError::WouldBlock) => Locked::Theirs,
         Err(TryLockError::Error(_)) => Locked::Unknown,
     }
 }
 
-/// Returns true if a folder still has its name.
+/// Returns true if the open folder is still at `path`.
 #[cfg(unix)]
 fn is_at(folder: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_goes_and_what_is_in_use_stays() {
+    fn leftovers_are_removed_and_folders_in_use_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let base = AbsPath::new(folder.path()).unwrap();
         let used = Scratch::below(&base).unwrap();
@@ -151,7 +153,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn closed_folders_and_links_do_not_stop_it() {
+    fn read_only_folders_are_removed_and_symlinks_are_kept() {
         use std::os::unix::fs::{PermissionsExt, symlink};
 
         let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! What the runtime did, as data for a log.
+//! The events that the runtime writes to its log.
 //!
-//! [`Event`] is the one definition of every event: it is written to the log and read back from it. A field that is added later
-//! has to be optional, so that logs of earlier versions stay readable. A new event needs an answer in every `match` of
-//! `event/about.rs`, of `log/stats.rs` and of the log's commands, and a line in `tests/fixtures/every-event.jsonl`.
+//! [`Event`] is the single definition of every event: the log is written and read through it. A field that is added
+//! later must be optional, so that logs of earlier versions stay readable. A new event needs an arm in every `match` of
+//! `event/about.rs`, `log/stats.rs` and the log commands, and a line in `tests/fixtures/every-event.jsonl`.
 
 mod about;
 mod script;
@@ -17,42 +17,43 @@ use crate::{Installed, Skill};
 
 pub use about::EventSeverity;
 pub use script::{
-    Again, CommitFailure, CommitInterruption, Committed, ExecutionEnd, ExecutionRecord, ExitStatus,
-    ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution, Writing,
+    Applied, ApplyFailure, ApplyInterruption, ExecutionEnd, ExecutionRecord, ExitStatus,
+    RepeatInput, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution,
+    WriteMode,
 };
 
-/// Something that happened to a skill.
+/// An event in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// A skill is new, or not what it was.
+    /// A skill is new or has changed.
     #[serde(rename = "skill.discovered")]
     Discovered {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// Its name.
+        /// Skill name.
         name: String,
-        /// Who vouches for it.
+        /// The skill's trust level.
         source: SkillSource,
-        /// Its folder.
+        /// Skill folder.
         path: String,
-        /// What is different.
+        /// Whether the skill is new or changed.
         change: Change,
-        /// When.
+        /// When it was discovered.
         #[serde(with = "time")]
         #[schemars(with = "String")]
         discovered_at: Timestamp,
     },
-    /// A skill that was there is gone.
+    /// A skill no longer exists.
     #[serde(rename = "skill.removed")]
     Removed {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// Its name.
+        /// Skill name.
         name: String,
-        /// Its folder.
+        /// Folder that contained the skill.
         path: String,
-        /// When.
+        /// When the removal was noticed.
         #[serde(with = "time")]
         #[schemars(with = "String")]
         removed_at: Timestamp,
@@ -60,158 +61,161 @@ pub enum Event {
     /// A skill was activated.
     #[serde(rename = "skill.activated")]
     Activated(SkillActivation),
-    /// The user ended what was active of a skill; it restricts tools no more.
+    /// The user ended the activation of a skill, which no longer restricts tools.
     #[serde(rename = "skill.deactivated")]
     Deactivated {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// The session.
+        /// Session ID.
         session_id: String,
-        /// When.
+        /// When it was deactivated.
         #[serde(with = "time")]
         #[schemars(with = "String")]
         deactivated_at: Timestamp,
     },
-    /// A skill was not activated.
+    /// A skill could not be activated.
     #[serde(rename = "skill.activation_failed")]
     ActivationFailed(ActivationFailure),
-    /// A file of a skill was read.
+    /// A skill file was read.
     #[serde(rename = "skill.resource_read")]
     ResourceRead(ResourceRead),
-    /// A script of a skill is about to start. Exactly one of the next three events ends it.
+    /// A skill's script is about to start. Exactly one of the next three events ends it.
     #[serde(rename = "skill.script_started")]
     ScriptStarted(Box<ScriptStart>),
-    /// A script of a skill ran and ended, in whatever way.
+    /// A skill's script ran and ended, successfully or not.
     #[serde(rename = "skill.script_executed")]
     ScriptExecuted(Box<ScriptExecution>),
     /// A script could not be started, or the sandbox failed while it ran.
     #[serde(rename = "skill.script_failed")]
     ScriptFailed(Box<ScriptFailure>),
-    /// The process that ran a script was killed; the next process that writes the log records it.
+    /// The process that ran a script was killed. The next process that writes to the log records this.
     #[serde(rename = "skill.script_interrupted")]
     ScriptInterrupted(Box<ScriptInterruption>),
-    /// What a script wrote was not applied to the workspace, or only partly.
-    #[serde(rename = "skill.commit_failed")]
-    CommitFailed(CommitFailure),
-    /// What a script wrote was applied to the workspace, all of it.
-    #[serde(rename = "skill.committed")]
-    Committed(Committed),
-    /// What a script committed is about to be taken back.
+    /// The changes a script made were not applied to the workspace, or only some of them.
+    #[serde(rename = "skill.apply_failed", alias = "skill.commit_failed")]
+    ApplyFailed(ApplyFailure),
+    /// All changes a script made were applied to the workspace.
+    #[serde(rename = "skill.applied", alias = "skill.committed")]
+    Applied(Applied),
+    /// A script's applied changes are about to be undone.
     #[serde(rename = "skill.undone")]
     Undone {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// The run.
+        /// Execution ID.
         execution_id: String,
-        /// The session.
+        /// Session ID.
         session_id: String,
-        /// How many paths.
+        /// How many paths are undone.
         paths: usize,
     },
-    /// The process that applied what a script wrote was killed; the next process that writes the log records it.
-    #[serde(rename = "skill.commit_interrupted")]
-    CommitInterrupted(CommitInterruption),
-    /// A skill is served that is larger than every MCP host accepts.
+    /// The process was killed while it applied a script's changes. The next process that writes to the log records
+    /// this.
+    #[serde(rename = "skill.apply_interrupted", alias = "skill.commit_interrupted")]
+    ApplyInterrupted(ApplyInterruption),
+    /// A served skill is larger than some MCP hosts accept.
     #[serde(rename = "skill.beyond_limits")]
     BeyondLimits {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// The session.
+        /// Session ID.
         session_id: String,
-        /// How large it is.
+        /// What exceeds which limit.
         warning: String,
     },
-    /// A skill is served to MCP clients, but left out of what they list: strict clients would refuse the whole list for it.
+    /// A skill is served to MCP clients but left out of their lists, because strict clients would reject the whole
+    /// list.
     #[serde(rename = "skill.not_listed")]
     NotListed {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// The session.
+        /// Session ID.
         session_id: String,
-        /// Which fields do not fit the standard.
+        /// The fields that do not conform to the standard.
         warning: String,
     },
-    /// An MCP server sent something else than what was approved. Nothing of the skill is used until the user has synced and approved it again.
+    /// An MCP server sent something other than what was approved. The skill is not used until the user syncs and
+    /// approves it again.
     #[serde(rename = "mcp.skill_changed")]
     ServedChanged {
-        /// Its id.
+        /// Skill ID.
         skill_id: String,
-        /// The session.
+        /// Session ID.
         session_id: String,
-        /// The MCP server that serves it, and its URI there: `mcp:<server>:<uri>`.
+        /// The MCP server that serves the skill and the skill's URI there: `mcp:<server>:<uri>`.
         origin: String,
-        /// The file that is different, seen from the skill.
+        /// The file that differs, relative to the skill folder.
         path: String,
-        /// What is different.
+        /// How it differs.
         reason: String,
     },
     /// A skill was installed.
     #[serde(rename = "skill.installed")]
     Installed(Box<InstallRecord>),
-    /// A skill that was installed was removed.
+    /// An installed skill was removed.
     #[serde(rename = "skill.uninstalled")]
     Uninstalled(Box<InstallRecord>),
-    /// A client of the MCP server called a tool.
+    /// An MCP client called a tool.
     #[serde(rename = "mcp.called")]
     Called {
-        /// The session, which bears the client's name.
+        /// Session ID, which contains the client's name.
         session_id: String,
-        /// The tool.
+        /// Tool name.
         tool: String,
-        /// The skill that it is about, as the client named it, without secrets.
+        /// The skill argument of the call, with secrets redacted.
         #[serde(skip_serializing_if = "Option::is_none")]
         skill: Option<String>,
-        /// What became of it.
+        /// How the call ended.
         outcome: CallOutcome,
     },
-    /// A policy decided about a call or a run.
+    /// The policy decided on a tool call or a run.
     #[serde(rename = "policy.decided")]
     PolicyDecided(PolicyDecision),
     /// The user approved a skill.
     #[serde(rename = "approval.granted")]
     ApprovalGranted(ApprovalChange),
-    /// The user took an approval back.
+    /// The user revoked an approval.
     #[serde(rename = "approval.revoked")]
     ApprovalRevoked(ApprovalChange),
-    /// A log begins.
+    /// A new log was started.
     #[serde(rename = "log.started")]
     LogStarted(LogStarted),
-    /// A killed process had left half a line, which is not part of the log any more.
+    /// A killed process left an incomplete line, which was removed from the log.
     #[serde(rename = "log.recovered")]
     LogRecovered(LogRecovered),
-    /// A checkpoint of the log could not be written to its second place.
+    /// A log checkpoint could not be written to its second destination.
     #[serde(rename = "log.checkpoint_failed")]
     CheckpointFailed(CheckpointFailure),
-    /// An event of a log that this version does not know. It is only ever read.
+    /// An event in a log that this version does not know. It is never written.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
     Unknown,
 }
 
-/// What is different about a skill.
+/// How a discovered skill differs from the last discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It was not there.
+    /// It is new.
     New,
-    /// It was another version.
+    /// Its content has changed.
     Changed,
 }
 
-/// What became of a call.
+/// How an MCP call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
-    /// It was answered.
+    /// The client got a result.
     Answered,
-    /// The user is asked.
+    /// The user was asked for approval.
     Asked,
-    /// It failed, or was refused.
+    /// It failed or was refused.
     Failed,
 }
 
 impl Change {
-    /// Returns the word for it.
+    /// Returns the value as it is written to the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -221,7 +225,7 @@ impl Change {
 }
 
 impl CallOutcome {
-    /// Returns the word for it.
+    /// Returns the value as it is written to the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -235,180 +239,182 @@ impl CallOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallRecord {
-    /// Its folder.
+    /// Folder that the skill is or was installed in.
     pub path: String,
-    /// What is known of it.
+    /// The install record.
     #[serde(flatten)]
     pub installed: Installed,
 }
 
-/// One activation of a skill.
+/// An activation of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct SkillActivation {
-    /// Its id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The digest of its content.
+    /// Digest of the skill's content.
     pub hash: String,
-    /// Who vouches for it.
+    /// The skill's trust level.
     pub source: SkillSource,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host names one.
+    /// Task ID, if the host provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// When.
+    /// When it was activated.
     #[serde(with = "time")]
     #[schemars(with = "String")]
     pub activated_at: Timestamp,
-    /// Whether its libraries may be attached, as the host allowed.
+    /// Whether the host allowed attaching the skill's libraries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached: Option<bool>,
-    /// The MCP server that serves it, and its URI there: `mcp:<server>:<uri>`.
+    /// The MCP server that serves the skill and the skill's URI there: `mcp:<server>:<uri>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// Whether the same was active in the session before.
+    /// Whether the same content was already active in the session.
     pub repeated: bool,
 }
 
-/// One file of a skill that was read.
+/// A skill file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ResourceRead {
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// Who vouches for the skill.
+    /// The skill's trust level.
     pub source: SkillSource,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The file, seen from the skill.
+    /// File path, relative to the skill folder.
     pub path: String,
-    /// Its length in bytes.
+    /// File size in bytes.
     pub size: u64,
-    /// The digest of its bytes.
+    /// File digest.
     pub sha256: String,
-    /// The MCP server that serves the skill, and its URI there: `mcp:<server>:<uri>`.
+    /// The MCP server that serves the skill and the skill's URI there: `mcp:<server>:<uri>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// When.
+    /// When it was read.
     #[serde(with = "time")]
     #[schemars(with = "String")]
     pub read_at: Timestamp,
 }
 
-/// An activation that did not happen.
+/// A failed activation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ActivationFailure {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// The id of the skill that it means, if there is one.
+    /// ID of the skill that the name refers to, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host names one.
+    /// Task ID, if the host provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// The code of the error.
+    /// Error code.
     pub code: String,
-    /// The error.
+    /// Error message.
     pub reason: String,
 }
 
-/// What a policy decided.
+/// A policy decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct PolicyDecision {
-    /// The skill that asked, if one did.
+    /// ID of the skill that the decision is about, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host names one.
+    /// Task ID, if the host provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What was to happen: the name of a tool, or `run` and a script.
+    /// What was requested: the name of a tool, or `run`.
     pub action: String,
-    /// With what: a command, a file or a host, without secrets.
+    /// The command, file, host or script of the request, with secrets redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// What became of it.
+    /// The decision.
     pub decision: Decision,
-    /// Why.
-    pub because: String,
+    /// The rule or circumstance that led to the decision.
+    #[serde(alias = "because")]
+    pub reason: String,
 }
 
-/// An approval that was granted or taken back.
+/// An approval that was granted or revoked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ApprovalChange {
-    /// The approval's id.
+    /// Approval ID.
     pub approval_id: String,
-    /// The skill's id, as it was when it was approved.
+    /// ID the skill had when it was approved.
     pub skill_id: String,
     /// Where the skill comes from.
     pub origin: String,
-    /// The digest that the approval is bound to.
+    /// Digest of the approved bundle.
     pub bundle_sha256: String,
-    /// What was granted beyond running in the sandbox.
+    /// Permissions granted in addition to running in the sandbox.
     pub granted: Vec<String>,
-    /// Until when, RFC 3339.
+    /// When the approval expires, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
 }
 
-/// A checkpoint that could not be written. Later ones of the same process are not reported again.
+/// A checkpoint that could not be written. Only the first failure of a process is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct CheckpointFailure {
-    /// The file, socket or address.
-    pub place: String,
-    /// The error.
+    /// The file, socket or URL that could not be written to.
+    #[serde(alias = "place")]
+    pub destination: String,
+    /// Error message.
     pub reason: String,
 }
 
-/// The beginning of a log.
+/// The start of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct LogStarted {
-    /// The random id of this log, which its head and its checkpoints repeat.
+    /// Random ID of this log, repeated in its head and its checkpoints.
     pub id: String,
-    /// The log that was put aside for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<LogBefore>,
+    /// The archived log that this one continues.
+    #[serde(alias = "before", skip_serializing_if = "Option::is_none")]
+    pub previous: Option<PreviousLog>,
 }
 
-/// A log that was put aside.
+/// An archived log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub struct LogBefore {
-    /// The folder that it is in now.
+pub struct PreviousLog {
+    /// Its current folder.
     pub folder: String,
-    /// Its id, if its head names one.
+    /// ID of the log, if its head contains one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its head, as it was found.
+    /// Its head, exactly as it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
 }
 
-/// Half a line that a killed process left.
+/// An incomplete line left by a killed process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct LogRecovered {
-    /// How many bytes it had.
+    /// Length of the line in bytes.
     pub bytes: u64,
-    /// How it began.
+    /// The beginning of the line.
     pub text: String,
 }
 
@@ -431,7 +437,7 @@ impl Event {
     }
 }
 
-/// Returns a time as RFC 3339 in UTC, in whole milliseconds.
+/// Formats a time as RFC 3339 in UTC, with milliseconds.
 pub fn rfc3339(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

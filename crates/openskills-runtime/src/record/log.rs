@@ -1,11 +1,12 @@
-//! The audit log: what the runtime did, one JSON object a line, each holding the digest of the line before.
+//! The audit log: what the runtime did, as one JSON object per line, each with the digest of the previous line.
 //!
-//! A folder holds `audit-<first event>.jsonl` files, `head.json` (where the log ends) and `.lock`. An event is written before
-//! the result that it is about is returned. Several processes may append: one at a time holds the kernel's lock on `.lock`.
+//! A log is a folder with `audit-<first event>.jsonl` files, `head.json` (where the log ends) and `.lock`. An event is
+//! written before the result that it describes is returned. Several processes may append, one at a time, by taking a
+//! kernel lock on `.lock`.
 //!
-//! The chain shows an event that was changed, removed or moved, the head one that was cut off. Whoever may write the folder
-//! can write a whole new chain; against that helps only a [`Key`] that they cannot read. An older copy of the whole folder
-//! verifies as well; against that help [`Checkpoints`] in a second place.
+//! The chain reveals events that were changed, removed or moved; the head reveals events that were removed from the
+//! end. Anyone who can write to the folder can create a whole new chain, unless it uses a [`Key`] that they cannot
+//! read. An older copy of the whole folder is valid as well, unless [`Checkpoints`] are stored elsewhere.
 
 mod archive;
 mod chain;
@@ -25,8 +26,8 @@ mod writer;
 pub use archive::archive;
 pub use chain::Key;
 pub use checkpoint::{
-    Checkpoint, CheckpointDelivery, CheckpointOptions, CheckpointPlace, Checkpoints,
-    send_checkpoints_by, take_checkpoint_failure,
+    Checkpoint, CheckpointDelivery, CheckpointDestination, CheckpointOptions, Checkpoints,
+    set_checkpoint_sender, take_checkpoint_failure,
 };
 pub use error::LogError;
 pub use history::{VerifyOptions, verify_against, verify_with};

@@ -1,20 +1,20 @@
-//! Which process did something: a number alone may be another process by now.
+//! Identifies processes. A process ID alone may belong to a different process by now.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: what the kernel tells of processes")]
+#![expect(clippy::disallowed_methods, reason = "the edge: reads /proc")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from every other one that had its number or will have it.
+/// A process, distinguished from all earlier and later ones with the same ID.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProcessIdentity {
-    /// Its number.
+    /// Process ID.
     pub pid: u32,
-    /// When it started, in clock ticks since the machine did; absent where the system does not say.
+    /// Start time in clock ticks since boot; absent if the system does not provide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
-    /// The id of the boot that it lives in; absent where the system does not say.
+    /// System boot ID at that time; absent if the system does not provide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
 }
@@ -26,8 +26,8 @@ impl ProcessIdentity {
         Self { pid, started: start_of(pid), boot_id: boot_id() }
     }
 
-    /// Returns true if this process surely runs just now, as far as this system can tell. One in another pid namespace
-    /// looks gone, so a lock has to say the same before anybody acts on it.
+    /// Returns true if the process is definitely still running. A process in another PID namespace looks gone, so
+    /// callers must check its lock as well before they act on that.
     pub fn is_running(&self) -> bool {
         if self.boot_id.is_some() && self.boot_id != boot_id() {
             return false;
@@ -36,12 +36,12 @@ impl ProcessIdentity {
     }
 }
 
-/// Returns when a process started. Its name, which may hold anything, stands in parentheses before the numbers.
+/// Returns when a process started. Its name, which may contain anything, is in parentheses before the numbers.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (_, numbers) = stat.rsplit_once(')')?;
-    // The state is the third field, the time of the start the twenty-second.
+    // The state is field 3, the start time is field 22.
     numbers.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
@@ -55,13 +55,13 @@ mod tests {
     use crate::*;
 
     #[test]
-    fn a_number_alone_is_no_process() {
+    fn a_process_id_alone_does_not_identify_a_process() {
         let own = ProcessIdentity::own();
         assert!(own.is_running());
         let earlier = ProcessIdentity { started: own.started.map(|at| at - 1), ..own.clone() };
-        assert!(!earlier.is_running(), "another process had the number before");
+        assert!(!earlier.is_running(), "an earlier process with the same ID");
         let before = ProcessIdentity { boot_id: Some("another boot".to_owned()), ..own.clone() };
-        assert!(!before.is_running(), "the machine was started anew");
+        assert!(!before.is_running(), "the machine was rebooted");
         assert!(!ProcessIdentity { pid: u32::MAX, ..own }.is_running());
     }
 }

@@ -1,4 +1,4 @@
-//! What happens is told to the observer and written to the log.
+//! Passes events to the observer and writes them to the log.
 
 use jiff::Timestamp;
 use skill_fs::AbsPath;
@@ -8,13 +8,13 @@ use crate::runtime::OpenSkillRuntime;
 use crate::state::settings::Settings;
 use crate::{ActivationFailure, CallOutcome, Event, Logging, Places, RuntimeError};
 
-/// How much is written down of a name that a client gives.
-const MAX_NAMED: usize = 200;
-/// The folder of the log in the state folder.
+/// Maximum length that is logged of a name sent by a client.
+const MAX_NAME: usize = 200;
+/// Name of the log folder inside the state folder.
 const FOLDER: &str = "log";
 
 impl OpenSkillRuntime {
-    /// Returns the log of this machine's user, as `config.json` wants it.
+    /// Returns the user's own log, as configured in `config.json`.
     pub fn open_log(places: &Places) -> Result<Log, RuntimeError> {
         let settings = Settings::load(places)?.log;
         let absolute = |path| {
@@ -23,13 +23,15 @@ impl OpenSkillRuntime {
         };
         let key_file = settings.key_file.map(absolute).transpose()?;
         let state = places.state.as_ref().ok_or_else(|| RuntimeError::Setup {
-            message: "there is no folder for the log: HOME is not set".to_owned(),
+            message: "cannot locate the log folder: HOME is not set".to_owned(),
             hint: Some("set HOME or XDG_STATE_HOME".to_owned()),
         })?;
-        if settings.checkpoints.places.iter().any(|place| place.is_below(state)) {
+        if settings.checkpoints.destinations.iter().any(|destination| destination.is_below(state)) {
             return Err(RuntimeError::Setup {
-                message: format!("`log.checkpoints.file` lies in {state}, beside the log itself"),
-                hint: Some("name a file that whoever changes the log cannot change".to_owned()),
+                message: format!("`log.checkpoints.file` is in `{state}`, next to the log itself"),
+                hint: Some(
+                    "set it to a file that nobody who can change the log can write to".to_owned(),
+                ),
             });
         }
         let standard = LogOptions::default();
@@ -42,34 +44,34 @@ impl OpenSkillRuntime {
         Ok(Log::new(state.join(FOLDER), options))
     }
 
-    /// Returns why what was discovered is not in the log, if so.
+    /// Returns why discovered skills could not be logged, if so.
     pub fn not_logged(&self) -> Option<&RuntimeError> {
         self.not_logged.as_ref()
     }
 
-    /// Writes an event to the log, and tells the observer. Where it cannot be written, nothing happened.
+    /// Writes an event to the log and passes it to the observer. If it cannot be written, the event counts as not
+    /// having happened.
     pub(crate) fn record(&mut self, event: &Event) -> Result<(), RuntimeError> {
         if self.config.logging != Logging::Off {
             self.append(std::slice::from_ref(event))?;
         }
-        self.tell(event);
+        self.notify(event);
         Ok(())
     }
 
-    /// Writes down that a client called a tool.
+    /// Records that a client called a tool.
     pub fn record_call(
         &mut self,
         tool: &str,
         skill: Option<&str>,
         outcome: CallOutcome,
     ) -> Result<(), RuntimeError> {
-        let skill = skill.map(|skill| redact(skill).chars().take(MAX_NAMED).collect());
+        let skill = skill.map(|skill| redact(skill).chars().take(MAX_NAME).collect());
         let (session_id, tool) = (self.session.id.clone(), tool.to_owned());
         self.record(&Event::Called { session_id, tool, skill, outcome })
     }
 
-    /// Writes down that an activation failed. Why it failed is told either way, so a log that cannot be written does not
-    /// hide it.
+    /// Records a failed activation. The caller reports the failure either way, so an error of the log must not hide it.
     pub(crate) fn record_failure(
         &mut self,
         name: &str,
@@ -88,17 +90,17 @@ impl OpenSkillRuntime {
         let _ = self.record(&Event::ActivationFailed(failure));
     }
 
-    /// Writes down what discovery found. Nothing was done yet, so a log that cannot be written stops nothing here. Without an
-    /// index everything would be news every time, so nothing is.
+    /// Records what discovery found. Nothing has been done yet, so an error of the log stops nothing here. Without an
+    /// index every skill would be new each time, so nothing is logged then.
     pub(crate) fn record_discoveries(&mut self, events: &[Event]) {
         let is_kept = self.config.keep_index
-            && self.found.not_kept.is_none()
+            && self.found.cache_error.is_none()
             && self.places.as_ref().is_some_and(|places| places.cache.is_some());
         if is_kept && self.config.logging == Logging::All && !events.is_empty() {
             self.not_logged = self.append(events).err();
         }
         for event in events {
-            self.tell(event);
+            self.notify(event);
         }
     }
 
@@ -107,13 +109,13 @@ impl OpenSkillRuntime {
         Ok(())
     }
 
-    /// Returns the log, which is opened when the first event is written.
+    /// Returns the log, opening it on first use.
     pub(crate) fn opened_log(&mut self) -> Result<&Log, RuntimeError> {
         match &mut self.log {
             Some(log) => Ok(log),
             none => {
                 let places = self.places.as_ref().ok_or_else(|| RuntimeError::Setup {
-                    message: self.lost.clone(),
+                    message: self.places_error.clone(),
                     hint: None,
                 })?;
                 Ok(none.insert(Self::open_log(places)?))
@@ -121,7 +123,7 @@ impl OpenSkillRuntime {
         }
     }
 
-    pub(crate) fn tell(&mut self, event: &Event) {
+    pub(crate) fn notify(&mut self, event: &Event) {
         if let Some(observer) = &mut self.observer {
             observer(event);
         }

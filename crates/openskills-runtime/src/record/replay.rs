@@ -1,43 +1,43 @@
-//! Goes through a log again: is what was activated and run still what it was?
+//! Compares a log with the current skills: is what was activated and run still the same?
 
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::decide::permit::Asked;
+use crate::decide::permit::RequestedAccess;
 use crate::record::log::{Key, LogError, Source, verify};
 use crate::{
     Event, OpenSkillRuntime, RuntimeError, ScriptExecution, SkillActivation, WasmExecution,
 };
 
-/// An event of a log, beside today's skill.
+/// A logged event, compared with the current skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Replayed {
-    /// The number of the event.
+    /// Event number.
     pub seq: u64,
-    /// When it was.
+    /// When the event was logged.
     pub time: String,
     /// `skill.activated` or `skill.script_executed`.
     pub event: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The digest that it had: of the content for an activation, of the whole bundle for an execution.
+    /// Digest that was logged: of the content for an activation, of the whole bundle for an execution.
     pub recorded: String,
-    /// The digest that it has today.
+    /// Digest of the current skill.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub today: Option<String>,
-    /// What became of it.
-    pub fate: Fate,
-    /// What came of running it again, if that was asked for.
+    pub current: Option<String>,
+    /// How the current skill compares with the logged one.
+    pub status: ReplayStatus,
+    /// Result of running it again, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Repeated>,
 }
 
-/// What the log tells of a module that ran.
+/// What the log records about a module that ran.
 #[derive(Debug)]
-pub(crate) struct Executed {
+pub(crate) struct RecordedExecution {
     pub(crate) script: String,
     pub(crate) input_hash: String,
     pub(crate) output_hash: String,
@@ -45,60 +45,60 @@ pub(crate) struct Executed {
     pub(crate) wasm: WasmExecution,
 }
 
-/// What came of running something again.
+/// Result of running a module again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Repeated {
-    /// Whether it wrote the same.
-    pub repetition: Repetition,
-    /// The digest of what it wrote now.
+    /// Whether the output is the same.
+    pub result: RepeatResult,
+    /// Digest of the new output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_hash: Option<String>,
     /// Why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
+    pub reason: Option<String>,
 }
 
-/// An event beside today's skill, with what the log tells of a module that ran.
+/// A compared event, with what the log records about the module that ran.
 pub(crate) struct ReplayStep {
     pub(crate) replayed: Replayed,
-    pub(crate) module: Option<Box<Executed>>,
+    pub(crate) module: Option<Box<RecordedExecution>>,
 }
 
-/// Whether something that was run again wrote the same.
+/// Whether a repeated run produced the same output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Repetition {
-    /// Byte by byte.
+pub enum RepeatResult {
+    /// The output is identical, byte for byte.
     Same,
-    /// It did not.
+    /// The output differs.
     Different,
-    /// It cannot be run again.
+    /// It could not be run again.
     NotRun,
 }
 
-/// What became of a skill.
+/// How the current skill compares with the logged one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// It is what it was: the same activation gives the same text.
+pub enum ReplayStatus {
+    /// The digest is the same, so the same activation gives the same text.
     Same,
-    /// It is another version, or cannot be loaded any more.
+    /// The skill has changed, or can no longer be loaded.
     Drifted,
-    /// It is not there.
+    /// The skill no longer exists.
     Gone,
 }
 
-/// The digests of today's skill.
+/// The current state of a skill.
 #[derive(Debug, Clone)]
-enum Today {
+enum CurrentSkill {
     Gone,
     Broken,
-    Is { content: String, bundle: Option<String> },
+    Loaded { content: String, bundle: Option<String> },
 }
 
 impl OpenSkillRuntime {
-    /// Holds every activation and execution of a log to today's skills. A log that was changed is refused.
+    /// Compares every activation and execution in a log with the current skills. Refuses a log that has been altered.
     pub fn replay(
         &self,
         source: &Source,
@@ -107,7 +107,7 @@ impl OpenSkillRuntime {
         Ok(self.replayed(source, key)?.into_iter().map(|step| step.replayed).collect())
     }
 
-    /// The same, each module that ran with what the log tells of it.
+    /// Does the same, and adds what the log records about each module that ran.
     pub(crate) fn replayed(
         &self,
         source: &Source,
@@ -118,7 +118,7 @@ impl OpenSkillRuntime {
             let what = format!("{}: {}", problem.file, problem.message);
             return Err(LogError::Broken { what }.into());
         }
-        let mut known: HashMap<String, Today> = HashMap::new();
+        let mut known: HashMap<String, CurrentSkill> = HashMap::new();
         let mut all = Vec::new();
         for entry in source.entries(1)? {
             let entry = entry?;
@@ -128,17 +128,17 @@ impl OpenSkillRuntime {
             }
             let Some(subject) = subject(&entry.event) else { continue };
             let id = subject.skill_id.to_owned();
-            let today = known.entry(id.clone()).or_insert_with(|| self.today(&id));
-            let (fate, today) = match today {
-                Today::Gone => (Fate::Gone, None),
-                Today::Broken => (Fate::Drifted, None),
-                Today::Is { content, bundle } => {
+            let current = known.entry(id.clone()).or_insert_with(|| self.current_skill(&id));
+            let (status, current) = match current {
+                CurrentSkill::Gone => (ReplayStatus::Gone, None),
+                CurrentSkill::Broken => (ReplayStatus::Drifted, None),
+                CurrentSkill::Loaded { content, bundle } => {
                     let digest = match subject.covers {
                         Covers::Content => Some(content.clone()),
                         Covers::Bundle => bundle.clone(),
                     };
                     let is_same = digest.as_deref() == Some(subject.digest);
-                    (if is_same { Fate::Same } else { Fate::Drifted }, digest)
+                    (if is_same { ReplayStatus::Same } else { ReplayStatus::Drifted }, digest)
                 }
             };
             let replayed = Replayed {
@@ -147,8 +147,8 @@ impl OpenSkillRuntime {
                 time: entry.time,
                 event: entry.name,
                 skill_id: id,
-                today,
-                fate,
+                current,
+                status,
                 repeated: None,
             };
             all.push(ReplayStep { replayed, module: executed(entry.event) });
@@ -156,33 +156,33 @@ impl OpenSkillRuntime {
         Ok(all)
     }
 
-    /// Finds today's version of a skill, switched off or not.
-    fn today(&self, id: &str) -> Today {
+    /// Returns the current version of a skill, even if it is disabled.
+    fn current_skill(&self, id: &str) -> CurrentSkill {
         let Some(skill) = self.all_skills().iter().find(|skill| skill.id == id) else {
             let is_broken = self.refused_skills().iter().any(|refused| refused.id == id);
-            return if is_broken { Today::Broken } else { Today::Gone };
+            return if is_broken { CurrentSkill::Broken } else { CurrentSkill::Gone };
         };
-        let Ok(content) = self.hash(skill) else { return Today::Broken };
-        let plan = self.plan_run(id, None, Asked::default());
+        let Ok(content) = self.hash(skill) else { return CurrentSkill::Broken };
+        let plan = self.plan_run(id, None, RequestedAccess::default());
         let bundle = plan.ok().map(|plan| plan.subject.bundle.to_string());
-        Today::Is { content, bundle }
+        CurrentSkill::Loaded { content, bundle }
     }
 }
 
-/// What an event says of a skill that can be compared with today's.
+/// A digest from an event that can be compared with the current skill.
 struct Subject<'a> {
     skill_id: &'a str,
     digest: &'a str,
     covers: Covers,
 }
 
-/// What a recorded digest is of.
+/// What a logged digest covers.
 enum Covers {
     Content,
     Bundle,
 }
 
-/// Returns the skill of an activation or an execution; other events are not replayed.
+/// Returns the skill of an activation or an execution, or `None` for events that are not replayed.
 fn subject(event: &Event) -> Option<Subject<'_>> {
     match event {
         Event::Activated(SkillActivation { skill_id, hash, .. }) => {
@@ -197,12 +197,12 @@ fn subject(event: &Event) -> Option<Subject<'_>> {
     }
 }
 
-/// Returns what an event tells of a module that ran, unless that was a repetition.
-fn executed(event: Event) -> Option<Box<Executed>> {
+/// Returns what an event records about a module that ran, unless that run was itself a repetition.
+fn executed(event: Event) -> Option<Box<RecordedExecution>> {
     let Event::ScriptExecuted(execution) = event else { return None };
     let ScriptExecution { script, record, wasm, .. } = *execution;
     let wasm = wasm.filter(|wasm| wasm.repeats.is_none())?;
-    Some(Box::new(Executed {
+    Some(Box::new(RecordedExecution {
         script,
         input_hash: record.input_hash,
         output_hash: record.output_hash,

@@ -1,4 +1,4 @@
-//! What is recorded of a run: events at its start and its end, without the secrets that it was given.
+//! The events of a run, with the secrets that it was given redacted.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
@@ -8,7 +8,7 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sandbox::proxy::Reached;
+use sandbox::proxy::ProxyRequest;
 use sandbox::{Captured, Change, Ended, Network, Outcome, Writes};
 use sandbox_wasm::is_component;
 use serde_json::Value;
@@ -19,34 +19,34 @@ use skill_state::{ANY_HOST, DELETIONS, DIRECT_WRITES};
 use crate::RuntimeError;
 use crate::decide::permit::Permit;
 use crate::record::event::{
-    CommitFailure, Committed, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution,
-    ScriptFailure, ScriptStart, Writing,
+    Applied, ApplyFailure, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution,
+    ScriptFailure, ScriptStart, WriteMode,
 };
 use crate::record::log::{REDACTED, Redactor, is_secret_name, redact};
 use crate::record::process::ProcessIdentity;
 use crate::run::module::{ModuleLocation, location};
 use crate::run::prepare::Prepared;
-use crate::run::ran::Ran;
 use crate::run::repeat::wasm_event;
+use crate::run::run_result::RunResult;
 use crate::run::undo::RunIds;
 use crate::run::{Caller, Execution, Input, Invocation};
 
-/// How much of each stream is written to the log.
-const LOGGED: usize = 4096;
-/// How much of the arguments is.
+/// How much of each output stream is logged.
+const MAX_OUTPUT: usize = 4096;
+/// How much of the arguments is logged.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
-/// A run that is carried out.
+/// A run in progress.
 pub(crate) struct Run<'a> {
-    /// Its random id.
+    /// Random ID of the execution.
     pub(crate) id: String,
     pub(crate) permit: &'a Permit,
     pub(crate) options: &'a Invocation,
     pub(crate) prepared: &'a Prepared,
     pub(crate) caller: &'a Caller,
-    /// Secrets that it was given: variables, arguments and fields of its input that are so by their name or form.
+    /// Secrets that it was given: variables, arguments and input fields that are secret by name or form.
     pub(crate) secrets: Redactor,
-    /// The same and the values of all granted variables: the log needs none of them.
+    /// The same, plus the values of all granted variables: none of them belong in the log.
     given_values: Redactor,
     started: SystemTime,
 }
@@ -57,12 +57,12 @@ impl<'a> Run<'a> {
         let options = &permit.plan().invocation;
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| RuntimeError::Setup {
-            message: format!("no random number can be had: {error}"),
+            message: format!("cannot generate a random ID: {error}"),
             hint: None,
         })?;
         let names = match &permit.capabilities().env {
             Reach::Only(names) => names.clone(),
-            // To declare all of them grants none in particular.
+            // Declaring all variables grants none in particular.
             Reach::Everything => BTreeSet::new(),
         };
         let given: Vec<(&str, &str)> = prepared
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Returns true if it writes files of the workspace while it runs.
+    /// Returns true if it writes to the workspace while it runs.
     pub(crate) fn writes_directly(&self) -> bool {
         match self.prepared.spec().workspace.as_ref().map(|workspace| workspace.writes) {
             Some(Writes::Direct) => true,
@@ -100,17 +100,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the skill and the run, by their ids.
+    /// Returns the IDs of the skill and the execution.
     pub(crate) fn ids(&self) -> RunIds<'_> {
         RunIds { skill_id: &self.permit.plan().subject.skill_id, execution_id: &self.id }
     }
 
-    /// Returns the error of changes that were not applied.
-    pub(crate) fn not_committed(&self, message: String) -> RuntimeError {
-        RuntimeError::Commit { skill: self.permit.plan().subject.skill_id.clone(), message }
+    /// Returns the error for changes that were not applied.
+    pub(crate) fn not_applied(&self, message: String) -> RuntimeError {
+        RuntimeError::Apply { skill: self.permit.plan().subject.skill_id.clone(), message }
     }
 
-    /// Returns the event before the program starts.
+    /// Returns the event that precedes the start of the program.
     pub(crate) fn start(&self, session: &str) -> ScriptStart {
         let subject = &self.permit.plan().subject;
         ScriptStart {
@@ -127,16 +127,16 @@ impl<'a> Run<'a> {
             granted: self.granted(),
             allow_degraded: self.allow_degraded(),
             writes: match &self.prepared.spec().workspace {
-                _ if self.writes_directly() => Writing::Direct,
-                Some(_) if self.options.dry_run => Writing::DryRun,
-                Some(_) if self.options.workspace.is_some() => Writing::Pending,
-                Some(_) | None => Writing::Dropped,
+                _ if self.writes_directly() => WriteMode::Direct,
+                Some(_) if self.options.dry_run => WriteMode::DryRun,
+                Some(_) if self.options.workspace.is_some() => WriteMode::Pending,
+                Some(_) | None => WriteMode::Dropped,
             },
             process: ProcessIdentity::own(),
         }
     }
 
-    /// Returns the event of a program that was not started, or whose sandbox failed.
+    /// Returns the event for a program that could not be started, or whose sandbox failed.
     pub(crate) fn failure(&self, session: &str, error: &RuntimeError) -> ScriptFailure {
         ScriptFailure {
             execution_id: self.id.clone(),
@@ -145,42 +145,42 @@ impl<'a> Run<'a> {
             task_id: self.caller.task_id.clone(),
             script: self.clean(&self.prepared.script),
             code: error.code().to_owned(),
-            reason: self.cut(&error.to_string()),
+            reason: self.truncated(&error.to_string()),
             may_have_written: self.writes_directly(),
         }
     }
 
-    /// Returns the event of changes that were not applied.
-    pub(crate) fn commit_failure(&self, session: &str, error: &RuntimeError) -> CommitFailure {
-        CommitFailure {
+    /// Returns the event for changes that could not be applied.
+    pub(crate) fn apply_failure(&self, session: &str, error: &RuntimeError) -> ApplyFailure {
+        ApplyFailure {
             execution_id: self.id.clone(),
             skill_id: self.permit.plan().subject.skill_id.clone(),
             session_id: session.to_owned(),
             script: self.clean(&self.prepared.script),
-            reason: self.cut(&error.to_string()),
+            reason: self.truncated(&error.to_string()),
             signal: None,
         }
     }
 
-    /// Returns the event of changes that were called off before any was applied.
-    pub(crate) fn called_off(&self, session: &str, signal: Option<i32>) -> CommitFailure {
-        let why = signal.map_or_else(
-            || "the run was cancelled".to_owned(),
-            |signal| format!("signal {signal} came"),
+    /// Returns the event for changes that were cancelled before any of them was applied.
+    pub(crate) fn apply_cancelled(&self, session: &str, signal: Option<i32>) -> ApplyFailure {
+        let cause = signal.map_or_else(
+            || "the run was canceled".to_owned(),
+            |signal| format!("received signal {signal}"),
         );
-        CommitFailure {
+        ApplyFailure {
             execution_id: self.id.clone(),
             skill_id: self.permit.plan().subject.skill_id.clone(),
             session_id: session.to_owned(),
             script: self.clean(&self.prepared.script),
-            reason: format!("{why} before anything was applied"),
+            reason: format!("{cause} before anything was applied"),
             signal,
         }
     }
 
-    /// Returns the event of changes that were applied.
-    pub(crate) fn committed(&self, session: &str, done: &Execution) -> Committed {
-        Committed {
+    /// Returns the event for changes that were applied.
+    pub(crate) fn applied(&self, session: &str, done: &Execution) -> Applied {
+        Applied {
             execution_id: self.id.clone(),
             skill_id: self.permit.plan().subject.skill_id.clone(),
             session_id: session.to_owned(),
@@ -189,17 +189,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the event of a program that ran.
+    /// Returns the event for a program that ran.
     pub(crate) fn executed(
         &self,
         session: &str,
         done: &Execution,
-        writes: Writing,
+        writes: WriteMode,
     ) -> ScriptExecution {
         let subject = &self.permit.plan().subject;
-        let reached = |one: &Reached| {
-            let let_through = if one.allowed { "allowed" } else { "denied" };
-            self.clean(&format!("{}:{} {let_through}", one.host, one.port))
+        let reached = |one: &ProxyRequest| {
+            let verdict = if one.allowed { "allowed" } else { "denied" };
+            self.clean(&format!("{}:{} {verdict}", one.host, one.port))
         };
         let change =
             |change: &Change| self.clean(&format!("{} {}", change.kind.as_str(), change.shown()));
@@ -226,8 +226,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the record for the audit.
-    pub(crate) fn record(&self, ran: &Ran, changes: &[Change]) -> ExecutionRecord {
+    /// Returns the record for audits.
+    pub(crate) fn record(&self, ran: &RunResult, changes: &[Change]) -> ExecutionRecord {
         let Outcome { stdout, stderr, duration, ended, .. } = &ran.outcome;
         let plan = self.permit.plan();
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -255,8 +255,8 @@ impl<'a> Run<'a> {
                 | Ended::Output
                 | Ended::Cancelled => ExitStatus::Failed,
             },
-            stdout: self.cut_stream(stdout),
-            stderr: self.cut_stream(stderr),
+            stdout: self.truncated_stream(stdout),
+            stderr: self.truncated_stream(stderr),
         }
     }
 
@@ -264,16 +264,16 @@ impl<'a> Run<'a> {
         self.given_values.redact(text).into_owned()
     }
 
-    /// Takes secrets out, and only then cuts: half a secret is not known for one.
-    fn cut(&self, text: &str) -> String {
+    /// Redacts first and truncates afterwards, because half a secret would not be recognized.
+    fn truncated(&self, text: &str) -> String {
         let clean = self.given_values.redact(text);
-        clean[..clean.floor_char_boundary(LOGGED)].to_owned()
+        clean[..clean.floor_char_boundary(MAX_OUTPUT)].to_owned()
     }
 
-    /// The same for what was cut already, where too much was written.
-    fn cut_stream(&self, stream: &Captured) -> String {
+    /// Does the same for output that may have been truncated already.
+    fn truncated_stream(&self, stream: &Captured) -> String {
         let whole = self.given_values.whole(&stream.bytes, stream.total);
-        self.cut(&String::from_utf8_lossy(whole))
+        self.truncated(&String::from_utf8_lossy(whole))
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -297,7 +297,7 @@ impl<'a> Run<'a> {
         self.permit.allow_degraded().iter().map(ToString::to_string).collect()
     }
 
-    /// Returns what it was granted, as the sandbox's specification has it and not as it was requested.
+    /// Returns what it was granted according to the sandbox's specification, which may be less than what was requested.
     fn granted(&self) -> Vec<String> {
         let all = CapabilityKind::ALL.into_iter().flat_map(|kind| {
             self.granted_of(kind).into_iter().map(move |what| Permission::new(kind, what))
@@ -309,7 +309,7 @@ impl<'a> Run<'a> {
         let (spec, capabilities) = (self.prepared.spec(), self.permit.capabilities());
         match kind {
             CapabilityKind::Read => {
-                // WASI has no way to give a file.
+                // WASI cannot grant a single file.
                 let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
                 let others = spec.read.iter().filter(|path| **path != self.prepared.skill);
                 let others = others.filter(is_given).map(|path| path.display().to_string());
@@ -327,13 +327,13 @@ impl<'a> Run<'a> {
                 let deletions = may_delete.then(|| DELETIONS.to_owned());
                 self.workspace_of(kind).into_iter().chain(deletions).collect()
             }
-            // A dry run reaches no host.
+            // A dry run has no network.
             CapabilityKind::Network => match &capabilities.network {
                 _ if spec.network == Network::None || !self.can_connect() => Vec::new(),
                 Reach::Everything => vec![ANY_HOST.to_owned()],
                 Reach::Only(hosts) => hosts.iter().map(ToString::to_string).collect(),
             },
-            // A variable that is not set is not given; to declare all of them grants none in particular.
+            // Variables that are not set are not passed, and declaring all variables grants none in particular.
             CapabilityKind::Env => match &capabilities.env {
                 Reach::Only(names) => {
                     let is_set =
@@ -342,14 +342,15 @@ impl<'a> Run<'a> {
                 }
                 Reach::Everything => Vec::new(),
             },
-            // The sandbox holds neither programs nor tools: policy does, and its decisions are events of their own. There are no secrets to
-            // hand out.
+            // The sandbox does not restrict programs or tools. Policy does, and its decisions are separate events.
+            // There are no secrets to grant.
             CapabilityKind::Exec | CapabilityKind::Tools | CapabilityKind::Secrets => Vec::new(),
         }
     }
 
-    /// Returns what it was granted of files beside the skill's own: those of a workspace that somebody named, or an empty folder that is gone
-    /// afterwards. In the latter there is nothing to read, and a module in this process is not given it.
+    /// Returns which files it was granted besides the skill's own: those of a workspace that the user passed, or an
+    /// empty folder that is removed afterwards. The latter has nothing to read, and a module in this process does not
+    /// get one.
     fn workspace_of(&self, kind: CapabilityKind) -> Option<String> {
         let writes = self.prepared.spec().workspace.as_ref()?.writes;
         let is_named = self.options.workspace.is_some();
@@ -367,22 +368,22 @@ impl<'a> Run<'a> {
         (granted == kind).then(|| what.to_owned())
     }
 
-    /// Returns true if what runs could open a connection at all.
+    /// Returns true if the program can open connections at all.
     fn can_connect(&self) -> bool {
         self.prepared.module.as_deref().is_none_or(is_component)
     }
 
     /// Returns what it tried and was denied.
-    fn denied(&self, ran: &Ran, changes: &[Change]) -> Vec<String> {
+    fn denied(&self, ran: &RunResult, changes: &[Change]) -> Vec<String> {
         let denied = |kind: CapabilityKind, what: String| Permission::new(kind, what).to_string();
-        // A system call may be part of more than one capability.
+        // A system call may belong to more than one capability, so it is listed as such.
         let calls: BTreeSet<String> = ran
             .outcome
             .violations
             .iter()
             .map(|violation| {
-                // The kernel keeps the beginning of a name.
-                let process = self.given_values.redact_cut(&violation.process);
+                // The kernel truncates process names.
+                let process = self.given_values.redact_truncated(&violation.process);
                 format!("system call: {} ({process})", violation.call)
             })
             .collect();
@@ -401,7 +402,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Returns the arguments that an option says are secrets: `--password x`, `--token=x`.
+/// Returns the arguments that are secret because of their option: `--password x`, `--token=x`.
 fn secret_arguments(arguments: &[OsString]) -> Vec<String> {
     let given: Vec<String> =
         arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -413,7 +414,7 @@ fn secret_arguments(arguments: &[OsString]) -> Vec<String> {
     given.iter().zip(&clean).filter_map(secret).collect()
 }
 
-/// Finds texts of an input whose names say that they are secrets.
+/// Collects the strings of an input whose field names say that they are secret.
 fn secret_fields(input: &Value, found: &mut Vec<String>) {
     match input {
         Value::Object(fields) => {
@@ -429,7 +430,7 @@ fn secret_fields(input: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Returns the digest of arguments and input: each argument with its length before it, then the input as it was written.
+/// Returns the digest of arguments and input: each argument preceded by its length, then the input text.
 pub(crate) fn input_hash<'a>(
     arguments: impl Iterator<Item = &'a [u8]>,
     input: Option<&str>,
@@ -462,7 +463,7 @@ fn end(done: &Execution) -> ExecutionEnd {
     }
 }
 
-/// Returns the first of many texts: a script decides how many there are, and how long.
+/// Returns the first entries of a list whose number and length are up to a script.
 fn first(all: impl Iterator<Item = String>) -> Vec<String> {
     const MAX_TEXTS: usize = 500;
     let mut left = 64 << 10;

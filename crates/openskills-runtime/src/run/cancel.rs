@@ -1,66 +1,67 @@
-//! Ends runs from another thread, and waits until they have ended.
+//! Cancels runs from another thread, and waits until they have ended.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// Ends a run from another thread. One that is ended before it began ends as soon as it does.
+/// Cancels a run from another thread. A run that starts after it was cancelled ends immediately.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
-    state: Arc<Mutex<Cancelled>>,
-    busy: Arc<Busy>,
+    state: Arc<Mutex<CancelState>>,
+    busy: Arc<ActiveRuns>,
 }
 
 #[derive(Debug, Default)]
-struct Cancelled {
+struct CancelState {
     is_cancelled: bool,
-    /// The signal that this process got.
+    /// The signal that this process received.
     signal: Option<i32>,
     programs: Vec<sandbox::Canceller>,
     modules: Vec<sandbox_wasm::Stop>,
-    children: Vec<Weak<Mutex<Cancelled>>>,
+    children: Vec<Weak<Mutex<CancelState>>>,
 }
 
-/// How many executions have begun and are not yet recorded as ended, of one `Cancel` and all its children.
+/// Counts the runs of one `Cancel` and all its children that have started and whose end is not logged yet.
 #[derive(Debug, Default)]
-struct Busy {
+struct ActiveRuns {
     count: Mutex<usize>,
     changed: Condvar,
 }
 
 impl Cancel {
-    /// Ends whatever runs with it, or with a child of it.
+    /// Cancels every run of this `Cancel` and its children.
     pub fn cancel(&self) {
         end(&self.state, None);
     }
 
-    /// The same because this process got a signal. What runs is recorded as interrupted, and nothing of it is applied.
+    /// Cancels because this process received a signal. Runs are recorded as interrupted, and none of their changes are
+    /// applied.
     pub fn interrupt(&self, signal: i32) {
         end(&self.state, Some(signal));
     }
 
-    /// Returns true if it was ended.
+    /// Returns true if it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.locked().is_cancelled
     }
 
-    /// Returns the signal that ended it.
+    /// Returns the signal that cancelled it, if any.
     pub fn signal(&self) -> Option<i32> {
         self.locked().signal
     }
 
-    /// Returns one that ends with this, and can be ended without it.
+    /// Returns a child that is cancelled together with this, and can also be cancelled alone.
     #[must_use]
     pub fn child(&self) -> Self {
         let mut state = self.locked();
         state.children.retain(|child| child.strong_count() > 0);
-        let Cancelled { is_cancelled, signal, .. } = *state;
-        let child = Cancelled { is_cancelled, signal, ..Cancelled::default() };
+        let CancelState { is_cancelled, signal, .. } = *state;
+        let child = CancelState { is_cancelled, signal, ..CancelState::default() };
         let child = Self { state: Arc::new(Mutex::new(child)), busy: Arc::clone(&self.busy) };
         state.children.push(Arc::downgrade(&child.state));
         child
     }
 
-    /// Has another end with this.
+    /// Cancels `other` whenever this is cancelled.
     pub fn also(&self, other: &Self) {
         let mut state = self.locked();
         if state.is_cancelled {
@@ -69,24 +70,24 @@ impl Cancel {
         state.children.push(Arc::downgrade(&other.state));
     }
 
-    /// Returns true while an execution has begun and its end is not yet in the log.
+    /// Returns true while a run has started and its end is not logged yet.
     pub fn is_busy(&self) -> bool {
         *self.busy.count.lock().unwrap_or_else(PoisonError::into_inner) > 0
     }
 
-    /// Waits until the end of every execution is in the log, but no longer than `time`.
+    /// Waits until the end of every run is logged, at most for `time`.
     pub fn wait_until_idle(&self, time: Duration) {
         let count = self.busy.count.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = self.busy.changed.wait_timeout_while(count, time, |count| *count > 0);
     }
 
-    /// Notes that an execution begins, until what is returned is dropped.
-    pub(crate) fn enter(&self) -> Entered {
+    /// Registers a run until the returned guard is dropped.
+    pub(crate) fn enter(&self) -> ActiveRun {
         *self.busy.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        Entered(Arc::clone(&self.busy))
+        ActiveRun(Arc::clone(&self.busy))
     }
 
-    /// Has a program end with this.
+    /// Cancels a program together with this.
     pub(crate) fn watch(&self, program: sandbox::Canceller) {
         let mut state = self.locked();
         if state.is_cancelled {
@@ -95,7 +96,7 @@ impl Cancel {
         state.programs.push(program);
     }
 
-    /// Has a module in this process end with this.
+    /// Cancels a module in this process together with this.
     pub(crate) fn watch_module(&self, module: sandbox_wasm::Stop) {
         let mut state = self.locked();
         if state.is_cancelled {
@@ -104,12 +105,12 @@ impl Cancel {
         state.modules.push(module);
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, Cancelled> {
+    fn locked(&self) -> std::sync::MutexGuard<'_, CancelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn end(state: &Mutex<Cancelled>, signal: Option<i32>) {
+fn end(state: &Mutex<CancelState>, signal: Option<i32>) {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     state.is_cancelled = true;
     state.signal = state.signal.or(signal);
@@ -119,11 +120,11 @@ fn end(state: &Mutex<Cancelled>, signal: Option<i32>) {
     children.iter().for_each(|child| end(child, signal));
 }
 
-/// An execution that has begun.
+/// Guard of a run that has started.
 #[derive(Debug)]
-pub(crate) struct Entered(Arc<Busy>);
+pub(crate) struct ActiveRun(Arc<ActiveRuns>);
 
-impl Drop for Entered {
+impl Drop for ActiveRun {
     fn drop(&mut self) {
         *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.changed.notify_all();

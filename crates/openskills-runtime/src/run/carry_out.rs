@@ -1,4 +1,4 @@
-//! Carries out what a permit lets run: its start is in the log before the program starts, its end whatever ends it.
+//! Carries out a permitted run. Its start is logged before the program starts, and its end is logged however it ends.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
@@ -6,23 +6,23 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use sandbox::{Change, ChangeKind, CommitError, Ended, Network};
+use sandbox::{ApplyError, Change, ChangeKind, Ended, Network};
 use skill::capabilities::Reach;
 
 use crate::decide::permit::Permit;
-use crate::record::event::Writing;
+use crate::record::event::WriteMode;
 use crate::record::log::OpenRun;
 use crate::record::run_record::Run;
 use crate::run::permitted::may_write;
 use crate::run::protected_names::ProtectedNames;
-use crate::run::ran::Ran;
-use crate::run::undo::{DIRECT, Keeping, NO_STATE};
-use crate::run::{Caller, Execution, Failed, diff};
+use crate::run::run_result::RunResult;
+use crate::run::undo::{DIRECT, NO_STATE, UndoJournal};
+use crate::run::{Caller, Execution, FailedRun, diff};
 use crate::runtime::OpenSkillRuntime;
 use crate::{Event, ExecutionRecord, Logging, RuntimeError};
 
 impl OpenSkillRuntime {
-    /// Runs what a permit lets run.
+    /// Runs what a permit allows.
     pub fn carry_out(
         &mut self,
         permit: Permit,
@@ -39,7 +39,7 @@ impl OpenSkillRuntime {
             }
         };
         let copied = start.elapsed();
-        // From here until its end is recorded, a signal ends the run before it ends this process.
+        // From here until the end is logged, a signal stops the run before it stops this process.
         let _entered = caller.cancel.enter();
         let run = Run::new(&prepared, caller)?;
         let direct = self.begin_direct(&run)?;
@@ -50,7 +50,7 @@ impl OpenSkillRuntime {
             Some(wasm) => self.module(&prepared, wasm, &caller.cancel),
             None => prepared.run.run(&caller.cancel),
         };
-        // What it wrote directly stays, however it ended; only where nothing was started nothing was written.
+        // Direct writes stay, however the run ended. Only if nothing was started was nothing written.
         let is_started = !matches!(ran, Err(RuntimeError::SandboxUnavailable { .. }));
         if let Some(direct) = direct.filter(|_| is_started) {
             direct.cannot(DIRECT);
@@ -60,13 +60,13 @@ impl OpenSkillRuntime {
                 ran.timings.insert(0, ("copy the skill", copied));
                 self.finish(&run, ran, open, &mut protected)
             }
-            // A step of it that was ended from outside has failed, and that is no failure of the sandbox.
+            // A step that failed because it was cancelled is not a failure of the sandbox.
             Err(_) if caller.cancel.is_cancelled() => {
-                self.finish(&run, Ran::cancelled(start.elapsed()), open, &mut protected)
+                self.finish(&run, RunResult::cancelled(start.elapsed()), open, &mut protected)
             }
             Err(error) => {
                 let failure = run.failure(&self.session.id, &error);
-                // What went wrong is told either way. A marker that stays open is recorded by the next process.
+                // The error is returned either way. If the marker stays open, the next process logs it.
                 if self.record(&Event::ScriptFailed(Box::new(failure))).is_ok() {
                     close(open);
                 }
@@ -75,18 +75,19 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Notes that a run is about to write to its workspace directly: the run before it is not the last one any more.
-    fn begin_direct(&self, run: &Run<'_>) -> Result<Option<Keeping>, RuntimeError> {
+    /// Records that a run is about to write to its workspace directly, so that `undo` no longer offers the run before
+    /// it.
+    fn begin_direct(&self, run: &Run<'_>) -> Result<Option<UndoJournal>, RuntimeError> {
         let workspace = run.prepared.spec().workspace.as_ref();
         let is_direct = run.writes_directly() && run.options.workspace.is_some();
         let place = self.places()?.state.as_ref().zip(workspace).filter(|_| is_direct);
         let begin = |(state, workspace): (_, &sandbox::Workspace)| {
-            Keeping::direct(state, &workspace.path, run.ids())
+            UndoJournal::direct(state, &workspace.path, run.ids())
         };
         Ok(place.map(begin).transpose()?)
     }
 
-    /// Records that a run starts. What cannot be recorded does not start.
+    /// Logs the start of a run. A run that cannot be logged does not start.
     fn begin(&mut self, run: &Run<'_>) -> Result<Option<OpenRun>, RuntimeError> {
         let start = run.start(&self.session.id);
         let open = match self.config.logging {
@@ -95,21 +96,21 @@ impl OpenSkillRuntime {
                 Some(self.opened_log()?.begin_run(start.clone(), Timestamp::now())?)
             }
         };
-        self.tell(&Event::ScriptStarted(Box::new(start)));
+        self.notify(&Event::ScriptStarted(Box::new(start)));
         Ok(open)
     }
 
-    /// Records how a run ended, and then applies what it wrote, if it may be.
+    /// Logs how a run ended, and then applies its changes if that is allowed.
     fn finish(
         &mut self,
         run: &Run<'_>,
-        mut ran: Ran,
+        mut ran: RunResult,
         open: Option<OpenRun>,
         protected: &mut ProtectedNames,
     ) -> Result<Execution, RuntimeError> {
         let Run { permit, options, prepared, .. } = run;
         let layer = ran.layer.take();
-        // What cannot even be looked at is told after it is in the log.
+        // Changes that cannot be read are reported after the end is logged.
         let (changes, unreadable) = match layer.as_ref().map(sandbox::Layer::changes) {
             Some(Ok(changes)) => (changes, None),
             Some(Err(error)) => (Vec::new(), Some(error.to_string())),
@@ -122,109 +123,111 @@ impl OpenSkillRuntime {
             done.diff = Some(diff(&workspace.path, layer, &done.changes));
         }
         if options.dry_run {
-            done.note = may_commit(run, &done.changes).err();
-            done.held_back = held_back(permit.plan().side_effects.as_deref());
+            done.note = may_apply(run, &done.changes).err();
+            done.withheld = withheld(permit.plan().side_effects.as_deref());
         }
         let is_good = done.ended == Ended::Exited(0) && done.interrupted.is_none();
-        let fate = match &layer {
-            None if run.writes_directly() => Writing::Direct,
-            Some(_) if options.dry_run => Writing::DryRun,
-            // An empty workspace of its own is gone afterwards: nothing of it stays.
-            Some(_) if is_good && options.workspace.is_some() => Writing::Commit,
-            Some(_) | None => Writing::Dropped,
+        let writing = match &layer {
+            None if run.writes_directly() => WriteMode::Direct,
+            Some(_) if options.dry_run => WriteMode::DryRun,
+            // A temporary workspace is removed afterwards, so there is nothing to apply.
+            Some(_) if is_good && options.workspace.is_some() => WriteMode::Apply,
+            Some(_) | None => WriteMode::Dropped,
         };
-        // It is in the log before anything of it stays.
-        let event = run.executed(&self.session.id, &done, fate);
+        // Log the end before any change takes effect.
+        let event = run.executed(&self.session.id, &done, writing);
         self.record(&Event::ScriptExecuted(Box::new(event)))?;
         let unreadable = unreadable.filter(|_| options.workspace.is_some());
-        let committed = protected
+        let applied = protected
             .check()
             .and_then(|()| unreadable.map_or(Ok(()), Err))
-            .map_err(|message| run.not_committed(message))
-            .and_then(|()| match layer.filter(|_| fate == Writing::Commit) {
-                // A kill from here on may leave a part of it in the workspace.
-                Some(layer) => self.commit(run, &layer, &mut done),
-                None => Ok(Commit::Nothing),
+            .map_err(|message| run.not_applied(message))
+            .and_then(|()| match layer.filter(|_| writing == WriteMode::Apply) {
+                // If the process is killed from here on, the changes may be partly applied.
+                Some(layer) => self.apply(run, &layer, &mut done),
+                None => Ok(ApplyOutcome::Nothing),
             });
-        self.applied(run, committed, done, open)
+        self.applied(run, applied, done, open)
     }
 
-    /// Commits what a run wrote, with what it replaces kept to be put back.
-    fn commit(
+    /// Applies the changes of a run and keeps the replaced files for `undo`.
+    fn apply(
         &self,
         run: &Run<'_>,
         layer: &sandbox::Layer,
         done: &mut Execution,
-    ) -> Result<Commit, RuntimeError> {
-        may_commit(run, &done.changes).map_err(|message| run.not_committed(message))?;
+    ) -> Result<ApplyOutcome, RuntimeError> {
+        may_apply(run, &done.changes).map_err(|message| run.not_applied(message))?;
         let workspace = run.prepared.spec().workspace.as_ref();
         let place = self.places()?.state.as_ref().zip(workspace);
         let is_worth =
             !done.changes.is_empty() && done.changes.iter().all(|one| one.refused.is_none());
-        let keeping = match place.filter(|_| is_worth) {
+        let journal = match place.filter(|_| is_worth) {
             Some((state, workspace)) => {
-                Some(Keeping::changes(state, &workspace.path, &done.changes, run.ids())?)
+                Some(UndoJournal::changes(state, &workspace.path, &done.changes, run.ids())?)
             }
             None => None,
         };
-        let committed = commit(run, layer, done);
-        // It is committed; that it cannot be taken back changes nothing of that. What was not leaves the record of the run before.
-        match (&committed, keeping) {
-            (Ok(Commit::All), Some(keeping)) => done.cannot_undo = keeping.committed().err(),
-            (Ok(Commit::All), None) => done.cannot_undo = Some(NO_STATE.to_owned()),
-            (Err(RuntimeError::PartlyCommitted { .. }), Some(keeping)) => {
-                keeping.cannot("its changes were applied in part");
+        let applied = apply(run, layer, done);
+        // The changes are applied, even if they cannot be undone. If they were not applied, the record of the previous
+        // run stays.
+        match (&applied, journal) {
+            (Ok(ApplyOutcome::All), Some(journal)) => done.cannot_undo = journal.applied().err(),
+            (Ok(ApplyOutcome::All), None) => done.cannot_undo = Some(NO_STATE.to_owned()),
+            (Err(RuntimeError::PartlyApplied { .. }), Some(journal)) => {
+                journal.cannot("its changes were only partly applied");
             }
-            (Ok(Commit::Nothing | Commit::CalledOff) | Err(_), _) => {}
+            (Ok(ApplyOutcome::Nothing | ApplyOutcome::CalledOff) | Err(_), _) => {}
         }
-        done.can_undo = matches!(committed, Ok(Commit::All)) && done.cannot_undo.is_none();
-        committed
+        done.can_undo = matches!(applied, Ok(ApplyOutcome::All)) && done.cannot_undo.is_none();
+        applied
     }
 
-    /// Records what became of the changes. They are in the workspace already, or not, so a log that cannot be written is told and
-    /// changes nothing; a marker that stays open is then recorded by the next process.
+    /// Logs whether the changes were applied. By now that cannot change any more, so if the log cannot be written, this
+    /// is only noted; the marker stays open and the next process logs it.
     fn applied(
         &mut self,
         run: &Run<'_>,
-        committed: Result<Commit, RuntimeError>,
+        applied: Result<ApplyOutcome, RuntimeError>,
         mut done: Execution,
         open: Option<OpenRun>,
     ) -> Result<Execution, RuntimeError> {
         let session = &self.session.id;
-        let event = match &committed {
-            Ok(Commit::Nothing) => {
+        let event = match &applied {
+            Ok(ApplyOutcome::Nothing) => {
                 close(open);
                 return Ok(done);
             }
-            Ok(Commit::All) => Event::Committed(run.committed(session, &done)),
-            Ok(Commit::CalledOff) => {
+            Ok(ApplyOutcome::All) => Event::Applied(run.applied(session, &done)),
+            Ok(ApplyOutcome::CalledOff) => {
                 let signal = run.caller.cancel.signal();
                 (done.interrupted, done.ended) = (signal, Ended::Cancelled);
-                Event::CommitFailed(run.called_off(session, signal))
+                Event::ApplyFailed(run.apply_cancelled(session, signal))
             }
-            Err(error) => Event::CommitFailed(run.commit_failure(session, error)),
+            Err(error) => Event::ApplyFailed(run.apply_failure(session, error)),
         };
         match self.record(&event) {
             Ok(()) => close(open),
             Err(error) => {
-                done.add_note(&format!("what became of the changes is not in the log: {error}"));
+                done.add_note(&format!("cannot log whether the changes were applied: {error}"));
             }
         }
-        // What it wrote and what is recorded of it is the caller's, whatever became of its changes.
-        done.not_committed = committed.err().map(Box::new);
+        // The caller gets the output and the record, whether or not the changes were applied.
+        done.not_applied = applied.err().map(Box::new);
         Ok(done)
     }
 }
 
-/// Takes the marker of a run away: how it ended is in the log.
+/// Removes the marker of a run, because its end is logged.
 fn close(open: Option<OpenRun>) {
     if let Some(open) = open {
         open.close();
     }
 }
 
-/// Returns what a dry run does not show, by what the skill says of itself: files that it changes are seen, what it sends or starts elsewhere is not done.
-fn held_back(side_effects: Option<&[&'static str]>) -> Vec<&'static str> {
+/// Returns the declared side effects that a dry run prevents. File changes are shown; anything sent or started
+/// elsewhere does not happen.
+fn withheld(side_effects: Option<&[&'static str]>) -> Vec<&'static str> {
     match side_effects {
         None => vec!["unknown"],
         Some(effects) => {
@@ -235,10 +238,10 @@ fn held_back(side_effects: Option<&[&'static str]>) -> Vec<&'static str> {
 }
 
 impl Execution {
-    fn new(run: &Run<'_>, ran: Ran, changes: Vec<Change>) -> Self {
+    fn new(run: &Run<'_>, ran: RunResult, changes: Vec<Change>) -> Self {
         let record: ExecutionRecord = run.record(&ran, &changes);
         let causes = causes(run, &ran);
-        let Ran { outcome, reached, wasm, timings, .. } = ran;
+        let RunResult { outcome, reached, wasm, timings, .. } = ran;
         let output = String::from_utf8_lossy(&outcome.stdout.bytes).into_owned();
         Self {
             json: serde_json::from_str(output.trim()).ok(),
@@ -253,38 +256,38 @@ impl Execution {
             changes,
             diff: None,
             note: None,
-            committed: false,
+            applied: false,
             can_undo: false,
             cannot_undo: (run.writes_directly() && run.options.workspace.is_some())
                 .then(|| DIRECT.to_owned()),
-            not_committed: None,
+            not_applied: None,
             causes,
             interpreter: run.prepared.interpreter.clone(),
-            held_back: Vec::new(),
+            withheld: Vec::new(),
             enforced: outcome.enforced,
             tier: outcome.tier,
             wasm,
             limits: run.prepared.spec().limits,
             timings,
             reached,
-            left_out: run.permit.left_out().to_vec(),
+            not_granted: run.permit.not_granted().to_vec(),
             review: run.permit.review().map(str::to_owned),
             secrets: run.secrets.clone(),
         }
     }
 }
 
-/// Returns why a run most likely failed.
-fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
+/// Returns the likely causes of a failed run.
+fn causes(run: &Run<'_>, ran: &RunResult) -> Vec<String> {
     let denied: BTreeSet<String> =
         ran.reached.iter().filter(|one| !one.allowed).map(|one| one.host.clone()).collect();
     let declared: Vec<String> = match &run.permit.plan().declared.network {
         Some(Reach::Only(hosts)) => hosts.iter().map(ToString::to_string).collect(),
         Some(Reach::Everything) | None => Vec::new(),
     };
-    Failed {
-        reader: run.caller.reader,
-        approve: &run.permit.approve_command(&run.caller.look),
+    FailedRun {
+        audience: run.caller.audience,
+        approve: &run.permit.approve_command(&run.caller.discovery_flags),
         stderr: &String::from_utf8_lossy(&ran.outcome.stderr.bytes),
         ended: ran.outcome.ended,
         is_socket_blocked: ran.outcome.violations.iter().any(|one| one.call == "socket"),
@@ -302,47 +305,47 @@ fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
     .causes()
 }
 
-/// What became of what a run wrote.
-enum Commit {
-    /// There was nothing to apply.
+/// What happened to the changes of a run.
+enum ApplyOutcome {
+    /// There were no changes.
     Nothing,
-    /// All of it is in the workspace.
+    /// All changes are in the workspace.
     All,
-    /// The run was cancelled before anything of it was.
+    /// The run was cancelled before any change was applied.
     CalledOff,
 }
 
-/// Commits what a run wrote, if it may be. A signal counts until the first change is made; then all of them are.
-fn commit(
+/// Applies the changes of a run. A signal cancels this only until the first change is made; after that all of them are.
+fn apply(
     run: &Run<'_>,
     layer: &sandbox::Layer,
     done: &mut Execution,
-) -> Result<Commit, RuntimeError> {
+) -> Result<ApplyOutcome, RuntimeError> {
     if done.changes.is_empty() {
-        return Ok(Commit::Nothing);
+        return Ok(ApplyOutcome::Nothing);
     }
-    match layer.commit_unless(&done.changes, &|| run.caller.cancel.is_cancelled()) {
+    match layer.apply_unless_cancelled(&done.changes, &|| run.caller.cancel.is_cancelled()) {
         Ok(()) => {}
-        Err(CommitError::CalledOff) => return Ok(Commit::CalledOff),
-        Err(error @ CommitError::Kept { .. }) => done.note = Some(error.to_string()),
-        Err(error @ CommitError::Partly { .. }) => {
+        Err(ApplyError::Cancelled) => return Ok(ApplyOutcome::CalledOff),
+        Err(error @ ApplyError::LeftoversKept { .. }) => done.note = Some(error.to_string()),
+        Err(error @ ApplyError::PartlyApplied { .. }) => {
             let skill = run.permit.plan().subject.skill_id.clone();
-            return Err(RuntimeError::PartlyCommitted { skill, message: error.to_string() });
+            return Err(RuntimeError::PartlyApplied { skill, message: error.to_string() });
         }
-        Err(error) => return Err(run.not_committed(error.to_string())),
+        Err(error) => return Err(run.not_applied(error.to_string())),
     }
-    done.committed = true;
-    Ok(Commit::All)
+    done.applied = true;
+    Ok(ApplyOutcome::All)
 }
 
-/// Deletions need the user's word, in every trust level.
-fn may_commit(run: &Run<'_>, changes: &[Change]) -> Result<(), String> {
+/// Checks that the changes contain no unapproved deletion. Deletions need approval at every trust level.
+fn may_apply(run: &Run<'_>, changes: &[Change]) -> Result<(), String> {
     let gone = changes.iter().find(|change| change.kind == ChangeKind::Deleted);
     match gone.filter(|_| !run.permit.may_delete()) {
         Some(change) => Err(format!(
-            "{} would be deleted, which was not approved; to let it: {} --deletions",
+            "it would delete `{}`, which was not approved; to allow it, run: {}",
             change.path.display(),
-            run.permit.approve_command(&run.caller.look)
+            run.permit.approve_deletions_command(&run.caller.discovery_flags)
         )),
         None => Ok(()),
     }

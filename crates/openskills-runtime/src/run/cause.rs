@@ -1,4 +1,4 @@
-//! Why a run most likely failed, by what it wrote to standard error and what it had: the first thing to look at, not a proof.
+//! Guesses why a run failed from its standard error and its permissions. The result is a hint, not a proof.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,46 +6,46 @@ use std::time::Duration;
 use sandbox::Ended;
 use skill::capabilities::Host;
 
-/// Who reads why a run failed.
+/// Who the causes of a failure are written for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reader {
-    /// A person on a terminal, who has flags.
+pub enum Audience {
+    /// A person at a terminal, who can use flags.
     #[default]
     Person,
-    /// A model, which has the arguments of a tool, and no business with where things are on this machine.
+    /// A model, which can only use tool arguments and should not see local paths.
     Model,
 }
 
-/// What is known of a failed run.
-pub(crate) struct Failed<'a> {
-    pub(crate) reader: Reader,
-    /// The command that approves the skill again with all it was granted.
+/// What is known about a failed run.
+pub(crate) struct FailedRun<'a> {
+    pub(crate) audience: Audience,
+    /// The command that approves the skill with everything it was granted so far.
     pub(crate) approve: &'a str,
     pub(crate) stderr: &'a str,
     pub(crate) ended: Ended,
-    /// Whether it tried to open a socket and was not let.
+    /// Whether an attempt to open a socket was blocked.
     pub(crate) is_socket_blocked: bool,
     /// Hosts that the skill declares.
     pub(crate) declared: &'a [String],
-    /// How long it may take.
+    /// The time limit.
     pub(crate) wall: Duration,
     pub(crate) interpreter: Option<&'a Path>,
-    /// Folders of packages that are not used, each with the reason.
+    /// Package folders that are ignored, each with the reason.
     pub(crate) unused: &'a [String],
-    /// The most memory that it may use, in bytes.
+    /// The memory limit in bytes.
     pub(crate) memory: u64,
     pub(crate) is_dry: bool,
     /// Whether it may reach any host.
     pub(crate) has_network: bool,
-    /// Hosts that it asked for and was denied.
+    /// Hosts that it tried to reach and was denied.
     pub(crate) denied: &'a [String],
     /// Whether it may write to its workspace.
     pub(crate) may_write: bool,
-    /// Whether it ran in an empty folder, since none was named.
+    /// Whether it ran in an empty folder because no workspace was specified.
     pub(crate) is_workspace_empty: bool,
 }
 
-/// What programs say when they cannot reach anybody.
+/// Messages of programs without network access.
 const NO_NETWORK: [&str; 18] = [
     "Name or service not known",
     "Temporary failure in name resolution",
@@ -66,7 +66,7 @@ const NO_NETWORK: [&str; 18] = [
     "Failed to open TCP connection",
     "ConnectTimeoutError",
 ];
-/// What they say when there is no memory left.
+/// Messages of programs that run out of memory.
 const NO_MEMORY: [&str; 7] = [
     "MemoryError",
     "Cannot allocate memory",
@@ -76,54 +76,60 @@ const NO_MEMORY: [&str; 7] = [
     "memory allocation of",
     "failed to map segment from shared object",
 ];
-/// What they say when a file is not there.
+/// Messages of programs that cannot find a file.
 const NO_FILE: [&str; 4] =
     ["FileNotFoundError", "No such file or directory", "ENOENT", "no such file or directory"];
 
-impl Failed<'_> {
-    /// Returns what is worth a look, most likely first. Nothing where it ended well, or its end says why.
+impl FailedRun<'_> {
+    /// Returns the likely causes, most likely first. Empty if the run succeeded or its end already explains the
+    /// failure.
     pub(crate) fn causes(&self) -> Vec<String> {
         match self.ended {
             Ended::Exited(0) | Ended::Cancelled | Ended::Trapped => Vec::new(),
             Ended::Timeout => {
                 let most = self.wall.as_secs_f64();
-                let more = self
-                    .words("--timeout gives it more", "call it with a larger `timeout_seconds`");
-                let late = format!("it took too long, and was ended after {most} s; {more}");
-                // What waits for an answer that cannot come waits until the end.
+                let more = self.words(
+                    "raise the limit with --timeout",
+                    "retry with a larger `timeout_seconds`",
+                );
+                let late = format!("timed out after {most}s; {more}");
+                // A program without network access may wait for a response until it times out.
                 std::iter::once(late).chain(self.network()).collect()
             }
             Ended::Memory => {
                 let most = self.memory >> 20;
                 let more = self.more_memory();
-                vec![format!("it took too much memory, more than {most} MiB; {more}")]
+                vec![format!("exceeded the memory limit of {most} MiB; {more}")]
             }
-            Ended::Output => vec!["it wrote too much, and was ended".to_owned()],
+            Ended::Output => vec!["stopped: it produced too much output".to_owned()],
             Ended::Exited(_) | Ended::Signalled(_) => {
                 let causes = [self.memory(), self.network(), self.package(), self.writing()];
                 let causes = causes.into_iter().chain([self.workspace()]);
                 let mut causes: Vec<String> = causes.flatten().collect();
-                let name = |path: &Path| match self.reader {
-                    Reader::Person => path.display().to_string(),
-                    Reader::Model => {
+                let name = |path: &Path| match self.audience {
+                    Audience::Person => path.display().to_string(),
+                    Audience::Model => {
                         path.file_name().unwrap_or_default().to_string_lossy().into_owned()
                     }
                 };
-                causes.extend(self.interpreter.map(|path| format!("it ran with {}", name(path))));
+                causes.extend(self.interpreter.map(|path| format!("interpreter: {}", name(path))));
                 causes
             }
         }
     }
 
     fn words(&self, person: &'static str, model: &'static str) -> &'static str {
-        match self.reader {
-            Reader::Person => person,
-            Reader::Model => model,
+        match self.audience {
+            Audience::Person => person,
+            Audience::Model => model,
         }
     }
 
     fn more_memory(&self) -> &'static str {
-        self.words("--memory gives it more", "only the user can raise the limit, in a terminal")
+        self.words(
+            "raise the limit with --memory",
+            "only the user can raise the limit, in a terminal",
+        )
     }
 
     fn says(&self, words: &[&str]) -> bool {
@@ -131,7 +137,7 @@ impl Failed<'_> {
     }
 
     fn memory(&self) -> Option<String> {
-        // A program that cannot even be loaded is killed, and has no words.
+        // A program that cannot even be loaded is killed before it can print anything.
         let is_mute =
             matches!(self.ended, Ended::Signalled(4..=11)) || self.ended == Ended::Exited(127);
         let is_small = self.memory < 64 << 20;
@@ -139,9 +145,7 @@ impl Failed<'_> {
             || {
                 let most = self.memory >> 20;
                 let more = self.more_memory();
-                format!(
-                    "it may have needed more memory than the {most} MiB that it may use; {more}"
-                )
+                format!("it may have hit the memory limit of {most} MiB; {more}")
             },
         )
     }
@@ -149,28 +153,28 @@ impl Failed<'_> {
     fn network(&self) -> Option<String> {
         let approve = |hosts: &[String]| {
             let hosts: String = hosts.iter().map(|host| format!(" --net {host}")).collect();
-            let who = self.words("to let it reach that:", "only the user can allow that:");
+            let who = self.words("to allow it, run:", "only the user can allow it:");
             format!("{who} {}{hosts}", self.approve)
         };
         if !self.denied.is_empty() {
             let hosts = self.denied.join(", ");
-            return Some(format!("it may not reach {hosts}; {}", approve(self.denied)));
+            return Some(format!("network access to {hosts} was denied; {}", approve(self.denied)));
         }
         if self.has_network || !(self.is_socket_blocked || self.says(&NO_NETWORK)) {
             return None;
         }
         if self.is_dry {
-            return Some("a dry run reaches no host".to_owned());
+            return Some("a dry run has no network access".to_owned());
         }
         let hosts: Vec<String> = host_in(self.stderr).into_iter().collect();
         let hosts = if hosts.is_empty() { self.declared } else { &hosts };
         Some(if hosts.is_empty() {
             format!(
-                "it has no network; to let it reach a host, add --net and its name to: {}",
+                "it has no network access; to allow a host, add --net HOST to: {}",
                 self.approve
             )
         } else {
-            format!("it has no network; {}", approve(hosts))
+            format!("it has no network access; {}", approve(hosts))
         })
     }
 
@@ -183,15 +187,15 @@ impl Failed<'_> {
             (Some(name), _) => {
                 let name = name.split('.').next().unwrap_or(name);
                 format!(
-                    "Python found no package `{name}`; install it into the project's .venv or activate the environment that has it"
+                    "Python package `{name}` not found; install it in the project's .venv or activate an environment that has it"
                 )
             }
             (None, Some(name)) => format!(
-                "node found no package `{name}`; install it into the project: npm install {name}"
+                "Node.js package `{name}` not found; install it in the project: npm install {name}"
             ),
             (None, None) => return None,
         };
-        // Where a folder is left out, what is missing may be in it.
+        // The missing package may be in an ignored folder.
         Some(
             std::iter::once(told).chain(self.unused.iter().cloned()).collect::<Vec<_>>().join("; "),
         )
@@ -200,7 +204,7 @@ impl Failed<'_> {
     fn writing(&self) -> Option<String> {
         let is_tried = self.says(&["Read-only file system", "EROFS"]);
         (is_tried && !self.may_write).then(|| {
-            "it may not write to its workspace: the skill declares no such tool or capability"
+            "it cannot write to its workspace: the skill declares no tool or capability that allows writing"
                 .to_owned()
         })
     }
@@ -208,15 +212,15 @@ impl Failed<'_> {
     fn workspace(&self) -> Option<String> {
         (self.is_workspace_empty && self.says(&NO_FILE)).then(|| {
             let more = self.words(
-                "`--workspace .` lets it work in this one",
-                "`use_workspace` lets it work in the workspace, where the server has one",
+                "to run it in the current folder, add `--workspace .`",
+                "to run it in the server's workspace, if it has one, set `use_workspace`",
             );
             format!("it ran in an empty folder; {more}")
         })
     }
 }
 
-/// Returns the name in quotes that follows some words. It is put into a message, so it is one plain word.
+/// Returns the quoted name after the given words. Only a plain word is accepted, because it ends up in a message.
 fn quoted_after<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let rest = text.split_once(words)?.1.strip_prefix(['\'', '"'])?;
     let name = rest.split(['\'', '"']).next()?;
@@ -224,7 +228,7 @@ fn quoted_after<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     (!name.is_empty() && name.len() <= 100 && name.chars().all(is_plain)).then_some(name)
 }
 
-/// Finds the host that a message names: in a URL, as `host='…'`, or after the words of a resolver.
+/// Finds the host in an error message: in a URL, as `host='…'`, or after the words of a resolver.
 fn host_in(text: &str) -> Option<String> {
     let starts = [
         "https://",
@@ -250,9 +254,9 @@ fn host_in(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn failed(stderr: &str) -> Failed<'_> {
-        Failed {
-            reader: Reader::Person,
+    fn failed(stderr: &str) -> FailedRun<'_> {
+        FailedRun {
+            audience: Audience::Person,
             approve: "openskills approve s --net a.test",
             stderr,
             ended: Ended::Exited(1),
@@ -271,76 +275,76 @@ mod tests {
     }
 
     #[test]
-    fn the_likely_cause_of_a_failure_is_named() {
+    fn the_likely_cause_of_a_failure_is_reported() {
         for (stderr, cause) in [
             (
                 "socket.gaierror: [Errno -3] Temporary failure in name resolution",
-                "it has no network; to let it reach a host, add --net and its name to: openskills approve s --net a.test",
+                "it has no network access; to allow a host, add --net HOST to: openskills approve s --net a.test",
             ),
             (
                 "Could not connect to 'www.example.org:80': Operation not permitted at a.pl line 2.",
-                "it has no network; to let it reach that: openskills approve s --net a.test --net www.example.org",
+                "it has no network access; to allow it, run: openskills approve s --net a.test --net www.example.org",
             ),
             (
                 "HTTPSConnectionPool(host='api.example.com', port=443): Failed to resolve",
-                "it has no network; to let it reach that: openskills approve s --net a.test --net api.example.com",
+                "it has no network access; to allow it, run: openskills approve s --net a.test --net api.example.com",
             ),
             (
                 "curl: (6) Could not resolve host: files.example.org",
-                "it has no network; to let it reach that: openskills approve s --net a.test --net files.example.org",
+                "it has no network access; to allow it, run: openskills approve s --net a.test --net files.example.org",
             ),
             (
                 "ModuleNotFoundError: No module named 'pypdf.errors'",
-                "Python found no package `pypdf`; install it into the project's .venv or activate the environment that has it",
+                "Python package `pypdf` not found; install it in the project's .venv or activate an environment that has it",
             ),
             (
                 "Error: Cannot find module 'left-pad'",
-                "node found no package `left-pad`; install it into the project: npm install left-pad",
+                "Node.js package `left-pad` not found; install it in the project: npm install left-pad",
             ),
             (
                 "FileNotFoundError: [Errno 2] No such file or directory: 'a.pdf'",
-                "it ran in an empty folder; `--workspace .` lets it work in this one",
+                "it ran in an empty folder; to run it in the current folder, add `--workspace .`",
             ),
             (
                 "MemoryError",
-                "it may have needed more memory than the 512 MiB that it may use; --memory gives it more",
+                "it may have hit the memory limit of 512 MiB; raise the limit with --memory",
             ),
         ] {
             assert_eq!(failed(stderr).causes(), [cause], "{stderr}");
         }
         assert_eq!(failed("ValueError: three").causes(), [""; 0]);
         let denied = ["evil.test".to_owned()];
-        let reached = Failed { has_network: true, denied: &denied, ..failed("403") };
+        let reached = FailedRun { has_network: true, denied: &denied, ..failed("403") };
         assert!(reached.causes()[0].ends_with("--net a.test --net evil.test"));
-        let blocked = Failed { is_socket_blocked: true, ..failed("PermissionError: [Errno 1]") };
+        let blocked = FailedRun { is_socket_blocked: true, ..failed("PermissionError: [Errno 1]") };
         assert!(blocked.causes()[0].starts_with("it has no network"), "{:?}", blocked.causes());
         let declared = ["api.test".to_owned()];
-        let late = Failed { ended: Ended::Timeout, declared: &declared, ..blocked };
+        let late = FailedRun { ended: Ended::Timeout, declared: &declared, ..blocked };
         assert_eq!(
             late.causes(),
             [
-                "it took too long, and was ended after 30 s; --timeout gives it more",
-                "it has no network; to let it reach that: openskills approve s --net a.test --net api.test",
+                "timed out after 30s; raise the limit with --timeout",
+                "it has no network access; to allow it, run: openskills approve s --net a.test --net api.test",
             ]
         );
-        let full = Failed { ended: Ended::Memory, ..failed("") };
+        let full = FailedRun { ended: Ended::Memory, ..failed("") };
         assert!(full.causes()[0].contains("512 MiB"), "{:?}", full.causes());
-        let mute = Failed { memory: 1 << 20, ended: Ended::Signalled(9), ..failed("") };
+        let mute = FailedRun { memory: 1 << 20, ended: Ended::Signalled(9), ..failed("") };
         assert!(mute.causes()[0].contains("1 MiB"));
         let python = Path::new("/usr/bin/python3");
-        let other = Failed { interpreter: Some(python), ..failed("ValueError") };
-        assert_eq!(other.causes(), ["it ran with /usr/bin/python3"]);
-        let model = Failed { reader: Reader::Model, ..other };
-        assert_eq!(model.causes(), ["it ran with python3"]);
+        let other = FailedRun { interpreter: Some(python), ..failed("ValueError") };
+        assert_eq!(other.causes(), ["interpreter: /usr/bin/python3"]);
+        let model = FailedRun { audience: Audience::Model, ..other };
+        assert_eq!(model.causes(), ["interpreter: python3"]);
         for ended in [Ended::Timeout, Ended::Memory, Ended::Signalled(9)] {
-            let model = Failed { reader: Reader::Model, ended, ..failed("MemoryError") };
+            let model = FailedRun { audience: Audience::Model, ended, ..failed("MemoryError") };
             assert!(!model.causes().concat().contains("--"), "{:?}", model.causes());
         }
-        let fine = Failed { ended: Ended::Exited(0), ..failed("MemoryError") };
+        let fine = FailedRun { ended: Ended::Exited(0), ..failed("MemoryError") };
         assert_eq!(fine.causes(), [""; 0]);
-        let closed = Failed { may_write: false, ..failed("touch: a: Read-only file system") };
-        assert!(closed.causes()[0].contains("may not write"), "{:?}", closed.causes());
-        // What a script writes does not become a command line.
+        let closed = FailedRun { may_write: false, ..failed("touch: a: Read-only file system") };
+        assert!(closed.causes()[0].contains("cannot write"), "{:?}", closed.causes());
+        // Output of a script never ends up in a suggested command line unchecked.
         assert_eq!(host_in("https://a;rm.test/"), None);
         assert_eq!(quoted_after("No module named 'a; rm'", "No module named "), None);
     }

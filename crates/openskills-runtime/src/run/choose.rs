@@ -1,54 +1,57 @@
-//! Which file of a skill runs, and by which interpreter. Nothing here touches the disk.
+//! Chooses the file of a skill to run, and its interpreter, without touching the disk.
 
 use skill::interpreters::program_for;
 use skill::nearest;
 
-use super::interpreter::Types;
+use super::interpreter::TypeScriptSupport;
 
 /// A file of a skill that may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Where it is, seen from the skill.
+    /// Its path relative to the skill.
     pub(crate) path: String,
     pub(crate) is_executable: bool,
-    /// How it begins.
+    /// Its first bytes.
     pub(crate) start: Vec<u8>,
 }
 
 /// How a file is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Runs {
-    /// By itself: it is a program for this machine.
-    Itself,
-    /// By an interpreter of this name, with these options before the file.
-    By { interpreter: String, options: Vec<String> },
-    /// By our own engine: it is WebAssembly.
+pub(crate) enum RunMethod {
+    /// A native program for this machine.
+    Native,
+    /// A script for the named interpreter, with these options before the file.
+    Interpreted { interpreter: String, options: Vec<String> },
+    /// A WebAssembly module for the built-in engine.
     Wasm,
 }
 
 /// A file and how it is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct ChosenScript {
     pub(crate) path: String,
-    pub(crate) runs: Runs,
-    /// The module of Python that it is run as.
-    pub(crate) module: Option<Module>,
+    pub(crate) runs: RunMethod,
+    /// The Python module to run it as, if any.
+    pub(crate) module: Option<PythonModule>,
 }
 
-/// A module of Python, as in `python -m package.module`.
+/// A Python module, as in `python -m package.module`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Module {
+pub(crate) struct PythonModule {
     pub(crate) name: String,
-    /// The folder of the skill that it is imported from; empty for the skill's own.
+    /// The folder that it is imported from, relative to the skill; empty for the skill folder itself.
     pub(crate) folder: &'static str,
 }
 
-/// What runs where nothing is named.
+/// The default module if no script is specified.
 const MODULE: &str = "wasm/skill.wasm";
 
-/// Chooses the file: the one that is named; else `wasm/skill.wasm`, else the only module, else the only script. An error says what there
-/// is.
-pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Chosen, String> {
+/// Chooses the specified file, otherwise `wasm/skill.wasm`, otherwise the only module, otherwise the only script.
+/// Errors list what is available.
+pub(crate) fn choose(
+    candidates: &[Candidate],
+    named: Option<&str>,
+) -> Result<ChosenScript, String> {
     let scripts: Vec<&Candidate> = candidates.iter().filter(|file| is_script(file)).collect();
     let modules: Vec<&Candidate> = candidates.iter().filter(|file| is_module(file)).collect();
     let all = || modules.iter().chain(&scripts).map(|file| file.path.as_str());
@@ -67,8 +70,10 @@ pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Ch
                 within("scripts/").or_else(|| within("wasm/"))
             })
             .ok_or_else(|| match nearest(name, all()) {
-                Some(meant) => format!("it has no file `{name}`; did you mean `{meant}`?"),
-                None => format!("it has no file `{name}`; it could run: {}", list()),
+                Some(similar) => {
+                    format!("it has no script or module `{name}`; did you mean `{similar}`?")
+                }
+                None => format!("it has no script or module `{name}`; {}", available(&list())),
             })?,
         None => {
             let usual = modules.iter().find(|file| file.path == MODULE);
@@ -79,20 +84,34 @@ pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Ch
                 }
                 (None, _, _) => {
                     let list = list();
-                    return Err(format!("it has several that could run, name one of them: {list}"));
+                    return Err(format!(
+                        "it has several scripts or modules; specify one of: {list}"
+                    ));
                 }
             }
         }
     };
     let runs = how(file).ok_or_else(|| {
         let path = &file.path;
-        format!("`{path}` says by nothing how it is run: it has no `#!` line and no ending that is known; it could run: {}", list())
+        format!(
+            "cannot tell how to run `{path}`: no `#!` line and no known file extension; {}",
+            available(&list())
+        )
     })?;
-    Ok(Chosen { path: file.path.clone(), runs, module: None })
+    Ok(ChosenScript { path: file.path.clone(), runs, module: None })
 }
 
-/// Finds the module that `package.module` names, seen from the skill or its scripts/. A file of that name comes first.
-fn module(candidates: &[Candidate], name: &str) -> Option<Chosen> {
+fn available(list: &str) -> String {
+    if list.is_empty() {
+        "the skill has no scripts in scripts/ and no modules in wasm/".to_owned()
+    } else {
+        format!("available: {list}")
+    }
+}
+
+/// Finds the Python module `package.module`, relative to the skill or its scripts/. A file of that name takes
+/// precedence.
+fn module(candidates: &[Candidate], name: &str) -> Option<ChosenScript> {
     let is_word =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     let find = |path: &str| candidates.iter().find(|file| file.path == path);
@@ -103,22 +122,23 @@ fn module(candidates: &[Candidate], name: &str) -> Option<Chosen> {
     let path = name.replace('.', "/");
     ["", "scripts"].into_iter().find_map(|folder| {
         let base = if folder.is_empty() { path.clone() } else { format!("{folder}/{path}") };
-        // A script without a package around it is run as a file.
+        // A script outside a package is run as a file.
         let plain = || find(&format!("{base}.py")).filter(|_| name.contains('.'));
         let file = plain().or_else(|| find(&format!("{base}/__main__.py")))?;
-        let runs = Runs::By { interpreter: "python3".to_owned(), options: Vec::new() };
-        let module = Some(Module { name: name.to_owned(), folder });
-        Some(Chosen { path: file.path.clone(), runs, module })
+        let runs =
+            RunMethod::Interpreted { interpreter: "python3".to_owned(), options: Vec::new() };
+        let module = Some(PythonModule { name: name.to_owned(), folder });
+        Some(ChosenScript { path: file.path.clone(), runs, module })
     })
 }
 
-/// Modules stand in `wasm/`, not deeper.
+/// Returns true for modules directly in `wasm/`.
 fn is_module(file: &Candidate) -> bool {
     let name = file.path.strip_prefix("wasm/").filter(|name| !name.contains('/'));
     name.is_some_and(|name| name.ends_with(".wasm"))
 }
 
-/// Scripts stand in `scripts/`, and can be run.
+/// Returns true for runnable files in `scripts/`.
 fn is_script(file: &Candidate) -> bool {
     file.path.starts_with("scripts/")
         && (file.is_executable || ending(&file.path).is_some())
@@ -130,42 +150,46 @@ fn ending(path: &str) -> Option<&'static str> {
     program_for(end)
 }
 
-/// Finds out how a file is run: by what it is, by its first line, by its name.
-fn how(file: &Candidate) -> Option<Runs> {
-    // What calls itself a module is never anything else: the engine says what it is instead.
+/// Determines how to run a file: by its format, its first line, or its extension.
+fn how(file: &Candidate) -> Option<RunMethod> {
+    // A `.wasm` file is always treated as a module; if it is not one, the engine reports that.
     if file.path.ends_with(".wasm") || sandbox_wasm::is_wasm(&file.start) {
-        return Some(Runs::Wasm);
+        return Some(RunMethod::Wasm);
     }
     if file.start.starts_with(b"\x7fELF") {
-        return Some(Runs::Itself);
+        return Some(RunMethod::Native);
     }
     if let Some(line) = file.start.strip_prefix(b"#!") {
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
         return shebang(std::str::from_utf8(line).ok()?.trim());
     }
     let interpreter = ending(&file.path)?.to_owned();
-    Some(Runs::By { interpreter, options: Vec::new() })
+    Some(RunMethod::Interpreted { interpreter, options: Vec::new() })
 }
 
-/// Makes a file of TypeScript run by an interpreter that needs to be told, or says why it cannot.
-pub(crate) fn with_types(chosen: &mut Chosen, types: Types) -> Result<(), String> {
-    let Runs::By { options, .. } = &mut chosen.runs else { return Ok(()) };
+/// Adds the flag that an interpreter needs to run TypeScript, or fails if it cannot.
+pub(crate) fn add_typescript_flag(
+    chosen: &mut ChosenScript,
+    types: TypeScriptSupport,
+) -> Result<(), String> {
+    let RunMethod::Interpreted { options, .. } = &mut chosen.runs else { return Ok(()) };
     match types {
         _ if !chosen.path.ends_with(".ts") => Ok(()),
-        Types::Fine => Ok(()),
-        Types::ByOption => {
+        TypeScriptSupport::Native => Ok(()),
+        TypeScriptSupport::WithFlag => {
             options.insert(0, "--experimental-strip-types".to_owned());
             Ok(())
         }
-        Types::Never => Err(format!(
-            "`{}` is TypeScript, which the node of this machine cannot run; it takes node 22.6 or newer",
+        TypeScriptSupport::Unsupported => Err(format!(
+            "`{}` is TypeScript, which the installed node cannot run; node 22.6 or newer is required",
             chosen.path
         )),
     }
 }
 
-/// Reads `/usr/bin/env python3 -u`: the interpreter by its name, since where it stands there says nothing here.
-fn shebang(line: &str) -> Option<Runs> {
+/// Parses a `#!` line such as `/usr/bin/env python3 -u`. Only the interpreter's name counts, because its path may
+/// differ on this machine.
+fn shebang(line: &str) -> Option<RunMethod> {
     let mut words = line.split_whitespace();
     let first = words.next()?;
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -182,8 +206,10 @@ fn shebang(line: &str) -> Option<Runs> {
     let interpreter = name(interpreter);
     let is_name = !interpreter.is_empty()
         && interpreter.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+".contains(&b));
-    is_name
-        .then(|| Runs::By { interpreter, options: rest.into_iter().map(str::to_owned).collect() })
+    is_name.then(|| RunMethod::Interpreted {
+        interpreter,
+        options: rest.into_iter().map(str::to_owned).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -195,13 +221,13 @@ mod tests {
         Candidate { path: path.to_owned(), is_executable, start: start.as_bytes().to_vec() }
     }
 
-    fn by(interpreter: &str, options: &[&str]) -> Runs {
+    fn by(interpreter: &str, options: &[&str]) -> RunMethod {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        Runs::By { interpreter: interpreter.to_owned(), options }
+        RunMethod::Interpreted { interpreter: interpreter.to_owned(), options }
     }
 
     #[test]
-    fn an_interpreter_is_chosen_by_what_a_file_says() {
+    fn the_interpreter_is_chosen_by_shebang_or_extension() {
         for (path, start, expected) in [
             ("scripts/a.py", "print(1)", Some(by("python3", &[]))),
             ("scripts/a.sh", "", Some(by("sh", &[]))),
@@ -214,18 +240,18 @@ mod tests {
             ("scripts/a", "#!\n", None),
             ("scripts/a", "plain", None),
             ("scripts/a.txt", "plain", None),
-            ("scripts/a", "\u{7f}ELF", Some(Runs::Itself)),
-            ("wasm/a.wasm", "\0asm", Some(Runs::Wasm)),
-            ("scripts/a", "\0asm", Some(Runs::Wasm)),
-            ("wasm/a.wasm", "#!/bin/sh", Some(Runs::Wasm)),
-            ("wasm/a.wasm", "\u{7f}ELF", Some(Runs::Wasm)),
+            ("scripts/a", "\u{7f}ELF", Some(RunMethod::Native)),
+            ("wasm/a.wasm", "\0asm", Some(RunMethod::Wasm)),
+            ("scripts/a", "\0asm", Some(RunMethod::Wasm)),
+            ("wasm/a.wasm", "#!/bin/sh", Some(RunMethod::Wasm)),
+            ("wasm/a.wasm", "\u{7f}ELF", Some(RunMethod::Wasm)),
         ] {
             assert_eq!(how(&file(path, start)), expected, "{path} {start}");
         }
     }
 
     #[test]
-    fn a_module_of_python_is_named_as_python_names_it() {
+    fn python_modules_are_found_by_dotted_name() {
         let files =
             ["scripts/a.py", "scripts/pack/b.py", "tool/__main__.py", "deep/er/c.py", "x.y"];
         let files = files.map(|path| file(path, ""));
@@ -236,7 +262,7 @@ mod tests {
             ("deep.er.c", "deep/er/c.py", ""),
         ] {
             let chosen = choose(&files, Some(named)).unwrap();
-            let module = Some(Module { name: named.to_owned(), folder });
+            let module = Some(PythonModule { name: named.to_owned(), folder });
             assert_eq!((chosen.path.as_str(), chosen.module), (path, module), "{named}");
         }
         assert_eq!(choose(&files, Some("a.py")).unwrap().module, None);
@@ -247,16 +273,16 @@ mod tests {
     }
 
     #[test]
-    fn typescript_runs_by_a_node_that_can() {
+    fn typescript_requires_a_node_that_supports_it() {
         let chosen = |path: &str| choose(&[file(path, "")], None).unwrap();
         for (path, types, expected) in [
-            ("scripts/a.ts", Types::Fine, Some(vec![])),
-            ("scripts/a.ts", Types::ByOption, Some(vec!["--experimental-strip-types"])),
-            ("scripts/a.ts", Types::Never, None),
-            ("scripts/a.js", Types::Never, Some(vec![])),
+            ("scripts/a.ts", TypeScriptSupport::Native, Some(vec![])),
+            ("scripts/a.ts", TypeScriptSupport::WithFlag, Some(vec!["--experimental-strip-types"])),
+            ("scripts/a.ts", TypeScriptSupport::Unsupported, None),
+            ("scripts/a.js", TypeScriptSupport::Unsupported, Some(vec![])),
         ] {
             let mut chosen = chosen(path);
-            let done = with_types(&mut chosen, types);
+            let done = add_typescript_flag(&mut chosen, types);
             assert_eq!(
                 done.is_ok().then_some(chosen.runs),
                 expected.map(|options| by("node", &options)),
@@ -266,18 +292,18 @@ mod tests {
     }
 
     #[test]
-    fn a_named_file_wins_else_the_only_script() {
+    fn the_specified_file_or_else_the_only_script_is_chosen() {
         let one = [file("SKILL.md", ""), file("scripts/a.py", ""), file("scripts/notes.txt", "")];
         assert_eq!(choose(&one, None).unwrap().path, "scripts/a.py");
         assert_eq!(choose(&one, Some("a.py")).unwrap().path, "scripts/a.py");
         assert!(
             choose(&one, Some("scripts/b.py")).unwrap_err().contains("did you mean `scripts/a.py`")
         );
-        assert!(choose(&one, Some("SKILL.md")).unwrap_err().contains("says by nothing"));
+        assert!(choose(&one, Some("SKILL.md")).unwrap_err().contains("cannot tell how to run"));
         let two = [file("scripts/a.py", ""), file("scripts/b.sh", "")];
         assert!(choose(&two, None).unwrap_err().ends_with("scripts/a.py, scripts/b.sh"));
         assert!(choose(&[], None).unwrap_err().contains("no script"));
-        // Modules come first, and the one with the usual name before others.
+        // Modules come first, and `wasm/skill.wasm` before other modules.
         let modules = ["wasm/skill.wasm", "wasm/b.wasm", "scripts/a.py", "wasm/deep/c.wasm"];
         let modules = modules.map(|path| file(path, ""));
         assert_eq!(choose(&modules, None).unwrap().path, "wasm/skill.wasm");

@@ -1,4 +1,5 @@
-//! A copy of a skill that nobody else writes to: what runs is what was permitted, whatever happens to the folder meanwhile.
+//! Makes a private copy of a skill, so that exactly the permitted files run even if the skill's folder changes
+//! meanwhile.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -9,21 +10,21 @@ use std::path::Path;
 use skill::{Digest, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
 
-use skill_state::compare_runtime;
+use skill_state::compare_command_files;
 
 use super::RunFolder;
 use crate::RuntimeError;
 
-/// What a copy must be.
+/// The digest that a copy must have.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Expected {
-    /// A skill's folder with this bundle digest.
+pub(crate) enum ExpectedDigest {
+    /// The bundle digest of a skill's folder.
     Bundle(Digest),
-    /// A folder of the runtime store whose list has this digest.
-    Runtime(Digest),
+    /// The digest of the file list in csk's command store.
+    CommandFiles(Digest),
 }
 
-/// The copy; it goes when it is dropped.
+/// A private copy, removed on drop.
 #[derive(Debug)]
 pub(crate) struct PrivateCopy {
     _folder: RunFolder,
@@ -31,11 +32,11 @@ pub(crate) struct PrivateCopy {
 }
 
 impl PrivateCopy {
-    /// Copies a folder below `base`, with `above` more folders around it, and makes sure that the copy is what was permitted.
+    /// Copies a folder to `base`, nested in `above` more folders, and verifies that the copy is what was permitted.
     pub(crate) fn new(
         skill: &Root,
         base: &AbsPath,
-        expected: Expected,
+        expected: ExpectedDigest,
         above: usize,
     ) -> Result<Self, RuntimeError> {
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
@@ -50,15 +51,15 @@ impl PrivateCopy {
             .map_err(|error| failed(&place, io::Error::other(error.to_string())))?;
         let copied = Root::open(&root)?;
         let what = match expected {
-            Expected::Bundle(expected) => {
+            ExpectedDigest::Bundle(expected) => {
                 let is_it =
                     digests(&copied, &walk(&copied, &WalkLimits::SKILL)?)?.bundle == expected;
-                (!is_it).then(|| "a file of it was written after it was looked at".to_owned())
+                (!is_it).then(|| "a file changed after it was checked".to_owned())
             }
-            Expected::Runtime(expected) => match compare_runtime(&copied)? {
+            ExpectedDigest::CommandFiles(expected) => match compare_command_files(&copied)? {
                 Ok(list) if list == expected => None,
-                Ok(_) => Some("its runtime is not that of its commit".to_owned()),
-                Err(difference) => Some(format!("its runtime was tampered with: {difference}")),
+                Ok(_) => Some("its command files do not match its commit".to_owned()),
+                Err(difference) => Some(format!("its command files were modified: {difference}")),
             },
         };
         if let Some(what) = what {
@@ -72,7 +73,7 @@ fn copy(skill: &Root, place: &Path) -> Result<(), RuntimeError> {
     let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
     fs::create_dir(place).map_err(|source| failed(place, source))?;
     for entry in walk(skill, &WalkLimits::SKILL)? {
-        // What trust does not bind to is not there while it runs. The repository of a skill is not walked at all.
+        // The digest does not cover the marker, so it is not copied. A skill's `.git` is not walked at all.
         if entry.path.as_str() == MARKER_FILE {
             continue;
         }
@@ -113,5 +114,5 @@ fn set_mode(_: &Path, _: u32) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn link(_: &str, _: &Path) -> io::Result<()> {
-    Err(io::Error::other("links are not made here"))
+    Err(io::Error::other("symbolic links are not supported on this platform"))
 }

@@ -1,18 +1,18 @@
-//! The whole environment of a run: what the runtime sets, what was granted, and the user's locale.
+//! Builds the environment of a run: variables set by the runtime, granted variables, and the user's locale.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use sandbox::{Limits, Network, PROXY};
+use sandbox::{Limits, Network, PROXY_PLACEHOLDER};
 use skill::capabilities::Reach;
 
-use super::choose::Runs;
+use super::choose::RunMethod;
 use super::interpreter::Interpreter;
-use super::variables::never_given;
+use super::variables::forbidden_variable;
 use super::{Input, RunInputs};
 use crate::decide::permit::Permit;
 
-/// What the runtime sets by itself; everything else takes a grant.
+/// Variables that the runtime sets itself; all others need a grant.
 const OWN: [&str; 13] = [
     "HOME",
     "TMPDIR",
@@ -29,10 +29,10 @@ const OWN: [&str; 13] = [
     "TIMEOUT_MS",
 ];
 
-/// What makes random numbers of a script repeatable, if it looks at it.
+/// Lets a script make its random numbers repeatable.
 const SEED: &str = "RANDOM_SEED";
 
-/// Where programs look for a proxy.
+/// Variables in which programs look for a proxy.
 const PROXIES: [&str; 5] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
 
 /// The user's locale and time zone, which are not secret (POSIX, and what glibc adds).
@@ -53,10 +53,10 @@ const LOCALE: [&str; 14] = [
     "LC_TIME",
 ];
 
-/// The largest input that is given as a variable: a string of the environment has a size limit.
+/// Larger inputs are not passed as a variable, because the system limits the size of environment strings.
 const MAX_INPUT: usize = 100_000;
 
-/// Returns true for a variable that a run has without a grant.
+/// Returns true for a variable that a run gets without a grant.
 pub(super) fn is_own_variable(name: &str) -> bool {
     OWN.contains(&name) || name == SEED || PROXIES.contains(&name) || LOCALE.contains(&name)
 }
@@ -67,31 +67,31 @@ pub(super) fn environment(
     inputs: &RunInputs<'_>,
     network: &Network,
 ) -> Result<Vec<(OsString, OsString)>, String> {
-    let is_wasm = inputs.chosen.runs == Runs::Wasm;
+    let is_wasm = inputs.chosen.runs == RunMethod::Wasm;
     let mut env = if is_wasm { Vec::new() } else { of_machine(inputs)? };
     env.extend(of_skill(permit, inputs));
     if *network == Network::Proxy {
-        env.extend(PROXIES.map(|name| (name.into(), PROXY.into())));
+        env.extend(PROXIES.map(|name| (name.into(), PROXY_PLACEHOLDER.into())));
     }
     let Reach::Only(names) = &permit.capabilities().env else { return Ok(env) };
     for name in names {
-        if let Some(why) = never_given(name) {
+        if let Some(why) = forbidden_variable(name) {
             return Err(why);
         }
         if let Some((_, value)) = inputs.env.iter().find(|(known, _)| known == name.as_str()) {
             env.push((name.into(), value.clone()));
         }
     }
-    // Where and when it runs is nothing to a module.
+    // Modules get neither locale nor time zone, so that their runs are reproducible.
     let is_locale = |name: &OsString| name.to_str().is_some_and(|name| LOCALE.contains(&name));
     let locale = inputs.env.iter().filter(|(name, _)| !is_wasm && is_locale(name));
     env.extend(locale.cloned());
     Ok(env)
 }
 
-/// Returns what programs of this machine need.
+/// Returns the variables that native programs need.
 fn of_machine(inputs: &RunInputs<'_>) -> Result<Vec<(OsString, OsString)>, String> {
-    // The user's own packages of Python are found below their real home, and no others.
+    // The user's own Python packages are in the real home folder, although HOME points elsewhere.
     let mut pythons = inputs.interpreter.into_iter().chain(inputs.companions);
     let user_base = pythons.find_map(|interpreter| interpreter.user_base.as_deref());
     let mut env: Vec<(OsString, OsString)> = vec![
@@ -111,14 +111,16 @@ fn of_machine(inputs: &RunInputs<'_>) -> Result<Vec<(OsString, OsString)>, Strin
     Ok(env)
 }
 
-/// Returns what every script and module may want to know.
+/// Returns the variables that every script and module gets.
 fn of_skill(permit: &Permit, inputs: &RunInputs<'_>) -> Vec<(OsString, OsString)> {
     let plan = permit.plan();
     let options = &plan.invocation;
     let wall = options.timeout.unwrap_or(Limits::default().wall).as_millis();
     let folder = match inputs.chosen.runs {
-        Runs::Wasm => "/skill".into(),
-        Runs::Itself | Runs::By { .. } => inputs.provided.skill.clone().into_os_string(),
+        RunMethod::Wasm => "/skill".into(),
+        RunMethod::Native | RunMethod::Interpreted { .. } => {
+            inputs.provided.skill.clone().into_os_string()
+        }
     };
     let mut env: Vec<(OsString, OsString)> = vec![
         ("SKILL_ID".into(), (&plan.subject.skill_id).into()),
@@ -129,7 +131,7 @@ fn of_skill(permit: &Permit, inputs: &RunInputs<'_>) -> Vec<(OsString, OsString)
     if let Some(seed) = options.seed {
         env.push((SEED.into(), seed.to_string().into()));
     }
-    // What is larger is on standard input alone.
+    // A larger input is only on standard input.
     let input = options.input.as_ref().map_or("", Input::as_str);
     if input.len() < MAX_INPUT {
         env.push(("SKILL_INPUT".into(), input.into()));
@@ -137,7 +139,7 @@ fn of_skill(permit: &Permit, inputs: &RunInputs<'_>) -> Vec<(OsString, OsString)
     env
 }
 
-/// Returns where a script finds programs: those of the project's environment first, as a shell in it would, and those of the system last.
+/// Returns the PATH of a run: the project's environment first, as in an activated shell, and the system folders last.
 fn search_path(inputs: &RunInputs<'_>) -> Result<OsString, String> {
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folder = |interpreter: &Interpreter| interpreter.program.parent().map(Path::to_owned);
@@ -154,5 +156,5 @@ fn search_path(inputs: &RunInputs<'_>) -> Result<OsString, String> {
 }
 
 fn joined(folders: &[PathBuf]) -> Result<OsString, String> {
-    std::env::join_paths(folders).map_err(|error| format!("a folder cannot be searched: {error}"))
+    std::env::join_paths(folders).map_err(|error| format!("cannot build a search path: {error}"))
 }

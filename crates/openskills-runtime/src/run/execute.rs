@@ -1,15 +1,15 @@
-//! Runs a script of a skill, once it is permitted.
+//! Runs a script of a skill after getting a permit for it.
 
 use std::sync::Arc;
 
 use crate::decide::permit::{Authorization, Permit, Plan, Request, with_session};
 use crate::decide::policy::Decision;
-use crate::run::{Answer, Execution, ExecutionOptions, Input, Invocation, Otherwise};
+use crate::run::{Answer, Execution, ExecutionOptions, Input, Invocation, OtherInput};
 use crate::runtime::OpenSkillRuntime;
 use crate::{Event, PolicyDecision, RuntimeError, Skill};
 
 impl OpenSkillRuntime {
-    /// Runs a script of a skill in the sandbox, if that is permitted.
+    /// Runs a script of a skill in the sandbox, if it is permitted.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "hosts hand over what they made for the call"
@@ -23,7 +23,7 @@ impl OpenSkillRuntime {
         self.carry_out(permit, &options.caller)
     }
 
-    /// Returns the skill and the script that a name means: one that is no skill's may be that of a command which csk installed.
+    /// Resolves a name to a skill and a script. A name that is not a skill may be a command that csk installed.
     fn by_command(&self, name: &str, script: Option<&str>) -> (String, Option<String>) {
         let is_skill = self.skill(name).is_ok() || !self.candidates(name).is_empty();
         if is_skill || script.is_some() {
@@ -36,19 +36,19 @@ impl OpenSkillRuntime {
         let mut found = skills.iter().filter(brings);
         match (found.next(), found.next()) {
             (Some(skill), None) => (skill.id.clone(), Some(name.to_owned())),
-            // None, or one of several: then the skill has to be named.
+            // No such command, or several: the caller has to specify the skill.
             _ => (name.to_owned(), None),
         }
     }
 
-    /// Plans a run and gets a permit for it: by what was approved, for once, or by asking.
+    /// Plans a run and gets a permit for it: from a stored approval, from a one-time approval, or by prompting.
     pub fn permit(
         &mut self,
         name: &str,
         options: &ExecutionOptions,
     ) -> Result<Permit, RuntimeError> {
         let (name, script) = self.by_command(name, options.script.as_deref());
-        let plan = match self.plan_run(&name, script.as_deref(), options.asked.clone()) {
+        let plan = match self.plan_run(&name, script.as_deref(), options.requested.clone()) {
             Ok(plan) => plan,
             Err(error) => {
                 let skill_id = self.skill(&name).map_or(name, |skill| skill.id.clone());
@@ -56,11 +56,11 @@ impl OpenSkillRuntime {
                 return Err(error);
             }
         };
-        // What does not fit is reported before anybody is asked for anything.
+        // Report invalid arguments before prompting for approval.
         let plan = Plan { invocation: fitting(&plan, &options.invocation)?, ..plan };
-        let look = &options.caller.look;
+        let discovery_flags = &options.caller.discovery_flags;
         let once = if options.once {
-            // A flag confirms what the user named, and nothing that the skill only declares.
+            // A flag confirms only what the user requested explicitly, not what the skill declares.
             Some(self.request(&plan)?.map_err(|refusal| refusal.error())?.named)
         } else {
             None
@@ -70,17 +70,18 @@ impl OpenSkillRuntime {
             Authorization::Refusal(refusal) => return Err(refusal.error()),
             Authorization::Ask(request) => request,
         };
-        // A slip in a name is reported before anybody is asked for anything.
+        // Report a misspelled script before prompting for approval.
         self.check_script(&plan.subject, plan.script.as_deref())?;
         let Some(approver) = self.config.approver.clone() else {
-            return Err(self.needs_approval(&request, look));
+            return Err(self.needs_approval(&request, discovery_flags));
         };
         let once = match approver.ask(&request) {
             Answer::No => {
-                let (skill, hint) = (request.subject.skill_id.clone(), self.how(&request, look));
+                let (skill, hint) =
+                    (request.subject.skill_id.clone(), self.how(&request, discovery_flags));
                 return Err(RuntimeError::Declined { skill, hint: Some(hint) });
             }
-            Answer::Nothing => return Err(self.needs_approval(&request, look)),
+            Answer::Nothing => return Err(self.needs_approval(&request, discovery_flags)),
             Answer::Once(grant) => Some(grant),
             Answer::Always => {
                 self.approve(&request, None)?;
@@ -90,30 +91,31 @@ impl OpenSkillRuntime {
         match self.authorize(plan, once)? {
             Authorization::Permit(permit) => Ok(*permit),
             Authorization::Refusal(refusal) => Err(refusal.error()),
-            Authorization::Ask(request) => Err(self.needs_approval(&request, look)),
+            Authorization::Ask(request) => Err(self.needs_approval(&request, discovery_flags)),
         }
     }
 }
 
 impl OpenSkillRuntime {
-    fn needs_approval(&self, request: &Request, look: &str) -> RuntimeError {
+    fn needs_approval(&self, request: &Request, discovery_flags: &str) -> RuntimeError {
         RuntimeError::NeedsApproval {
             message: format!(
-                "`{}` does not run yet: {}",
+                "`{}` is not approved: {}",
                 request.subject.skill_id,
                 request.reasons.join("; ")
             ),
-            hint: Some(self.how(request, look)),
+            hint: Some(self.how(request, discovery_flags)),
         }
     }
 
-    /// Says how a request is approved.
-    fn how(&self, request: &Request, look: &str) -> String {
-        let command = with_session(&request.command(look), self.config.session_id.as_deref());
-        format!("approve it: {command}")
+    /// Returns the hint for approving a request.
+    fn how(&self, request: &Request, discovery_flags: &str) -> String {
+        let command =
+            with_session(&request.command(discovery_flags), self.config.session_id.as_deref());
+        format!("run `{command}`")
     }
 
-    /// Records that what was permitted was not started after all.
+    /// Logs that a planned run was not started.
     pub(crate) fn record_not_started(
         &mut self,
         plan: &Plan,
@@ -122,7 +124,7 @@ impl OpenSkillRuntime {
         self.record_refused(plan.subject.skill_id.clone(), plan.script.clone(), error)
     }
 
-    /// Records that a run was refused: nothing of it started.
+    /// Logs that a run was refused before anything started.
     pub(crate) fn record_refused(
         &mut self,
         skill_id: String,
@@ -136,21 +138,21 @@ impl OpenSkillRuntime {
             action: "run".to_owned(),
             input: script,
             decision: Decision::Deny,
-            because: format!("not started: {error}"),
+            reason: format!("not started: {error}"),
         }))
     }
 }
 
-/// Returns what a script is given, with the input restricted to the skill's `arguments.schema` and filled with its defaults.
-fn fitting(plan: &Plan, asked: &Invocation) -> Result<Invocation, RuntimeError> {
-    let Some(schema) = &plan.arguments else { return Ok(asked.clone()) };
-    let otherwise = if asked.args.is_empty() && !asked.is_piped {
-        Otherwise::Nothing
+/// Checks the input against the skill's `arguments.schema` and fills in the schema's defaults.
+fn fitting(plan: &Plan, requested: &Invocation) -> Result<Invocation, RuntimeError> {
+    let Some(schema) = &plan.arguments else { return Ok(requested.clone()) };
+    let other = if requested.args.is_empty() && !requested.is_piped {
+        OtherInput::Absent
     } else {
-        Otherwise::Something
+        OtherInput::Present
     };
-    let input = Input::fitting(asked.input.as_ref(), schema, otherwise).map_err(|message| {
+    let input = Input::fitting(requested.input.as_ref(), schema, other).map_err(|message| {
         RuntimeError::arguments(&plan.subject.skill_id, message, &schema.json)
     })?;
-    Ok(Invocation { input, ..asked.clone() })
+    Ok(Invocation { input, ..requested.clone() })
 }

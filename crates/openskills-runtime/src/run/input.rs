@@ -1,33 +1,33 @@
-//! What a script is given as JSON: checked, and handed on as it was written.
+//! JSON input of a script: validated, but passed on exactly as written.
 
 use serde_json::Value;
 
-use crate::disclose::schema_arguments::{ArgumentSchema, holds};
+use crate::disclose::schema_arguments::{ArgumentSchema, validate};
 
-/// The largest number that programs calculate with, and the smallest.
+/// The largest and smallest finite `f64`.
 const LARGEST: &str = "1.7976931348623157e308";
 const SMALLEST: &str = "-1.7976931348623157e308";
 
-/// JSON with the text it was read from: a number keeps all of its digits on the way to the script.
+/// JSON together with its source text, so that numbers reach the script with all their digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
     text: String,
     value: Value,
-    /// Whether nothing of it was given: it is what a schema has where it is not.
+    /// Whether the caller gave no input and it consists only of schema defaults.
     is_default: bool,
 }
 
-/// Whether a script is given something beside JSON: arguments, or what is piped in.
+/// Whether a script gets input other than JSON: arguments, or piped standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Otherwise {
-    /// It is.
-    Something,
-    /// It is not.
-    Nothing,
+pub(crate) enum OtherInput {
+    /// The script has other input.
+    Present,
+    /// The script has no other input.
+    Absent,
 }
 
 impl Input {
-    /// Reads JSON. A number may be larger than any that programs calculate with; as data it is then the largest of those.
+    /// Parses JSON. A number that overflows `f64` is clamped in the data, but not in the text.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let text = text.trim().to_owned();
         let value = serde_json::from_str(&text).or_else(|error| {
@@ -37,7 +37,7 @@ impl Input {
         Ok(Self { value, text, is_default: false })
     }
 
-    /// Returns true if nothing of it was given.
+    /// Returns true if it consists only of schema defaults.
     pub(crate) fn is_default(&self) -> bool {
         self.is_default
     }
@@ -52,12 +52,12 @@ impl Input {
         &self.value
     }
 
-    /// Returns what a script of a skill with this `arguments.schema` is given: the input with the schema's defaults, held to the schema.
-    /// Without an input that is the defaults alone, which must be enough unless the script is given something else.
+    /// Returns the input with the defaults of the skill's `arguments.schema`, checked against the schema. Without an
+    /// input, the defaults alone must satisfy the schema, unless the script gets other input.
     pub(crate) fn fitting(
         given: Option<&Self>,
         schema: &ArgumentSchema,
-        otherwise: Otherwise,
+        other: OtherInput,
     ) -> Result<Option<Self>, String> {
         let empty = || Self {
             text: "{}".to_owned(),
@@ -65,13 +65,13 @@ impl Input {
             is_default: true,
         };
         let whole = given.cloned().unwrap_or_else(empty).with_defaults(schema);
-        match holds(&schema.json, &whole.value) {
+        match validate(&schema.json, &whole.value) {
             Ok(()) if given.is_none() && whole.text == "{}" => Ok(None),
             Ok(()) => Ok(Some(whole)),
-            Err(_) if given.is_none() && otherwise == Otherwise::Something => Ok(None),
-            Err(problem) if given.is_none() => {
-                Err(format!("{problem}; --input gives it: JSON, @FILE, or - for standard input"))
-            }
+            Err(_) if given.is_none() && other == OtherInput::Present => Ok(None),
+            Err(problem) if given.is_none() => Err(format!(
+                "{problem}; pass it with --input (JSON, @FILE, or - for standard input)"
+            )),
             Err(problem) => Err(problem),
         }
     }
@@ -85,7 +85,7 @@ impl Input {
             }
             let comma = if fields.is_empty() { "" } else { ", " };
             let member = format!("{comma}{}: {default}}}", Value::from(name.as_str()));
-            // The text of an object ends with its brace.
+            // The text of an object ends with its closing brace.
             self.text.pop();
             self.text.push_str(&member);
             fields.insert(name.clone(), parsed.value);
@@ -100,7 +100,7 @@ impl From<Value> for Input {
     }
 }
 
-/// Returns JSON with every number that is too large for data replaced by the largest that is not.
+/// Replaces every number in JSON that overflows `f64` with the largest finite one.
 fn in_range(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     let mut rest = text;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_arrives_as_it_was_written() {
+    fn input_is_passed_on_unchanged() {
         let text = r#"{"id": 12345678901234567890123, "x": 1.50, "y": 1e2}"#;
         assert_eq!(Input::parse(text).unwrap().as_str(), text);
         for text in ["1e400", r#"{"a": [-1e999, "1e400 \" 1e400"], "b": 2}"#] {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn input_is_held_to_the_schema_and_has_its_defaults() {
+    fn input_is_checked_against_the_schema_and_gets_its_defaults() {
         let schema = json!({
             "type": "object",
             "properties": {"n": {"type": "integer"}, "unit": {"type": "string", "default": "cm"}},
@@ -162,7 +162,7 @@ mod tests {
         });
         let fitting = |text: &str| {
             let input = Input::parse(text).unwrap();
-            Input::fitting(Some(&input), &of(&schema), Otherwise::Nothing)
+            Input::fitting(Some(&input), &of(&schema), OtherInput::Absent)
                 .map(|found| found.map(|found| found.text))
         };
         assert_eq!(fitting(r#"{"n": 1.0}"#).unwrap().unwrap(), r#"{"n": 1.0, "unit": "cm"}"#);
@@ -171,12 +171,12 @@ mod tests {
         assert!(fitting(r#"{"n": "two"}"#).unwrap_err().contains('n'));
         assert!(fitting("{ }").unwrap_err().contains('n'));
         assert!(fitting("[1]").is_err());
-        // Nothing is given, and the defaults are not enough.
-        let none = |otherwise| Input::fitting(None, &of(&schema), otherwise);
-        assert!(none(Otherwise::Nothing).unwrap_err().contains("--input"));
-        assert_eq!(none(Otherwise::Something), Ok(None));
+        // No input is given, and the defaults do not satisfy the schema.
+        let none = |other| Input::fitting(None, &of(&schema), other);
+        assert!(none(OtherInput::Absent).unwrap_err().contains("--input"));
+        assert_eq!(none(OtherInput::Present), Ok(None));
         let optional = json!({"type": "object", "properties": {"unit": {"default": "cm"}}});
-        let input = Input::fitting(None, &of(&optional), Otherwise::Nothing).unwrap().unwrap();
+        let input = Input::fitting(None, &of(&optional), OtherInput::Absent).unwrap().unwrap();
         assert_eq!((input.as_str(), input.is_default()), (r#"{"unit": "cm"}"#, true));
     }
 }

@@ -1,5 +1,5 @@
-//! Finds the interpreter that runs a script: on this machine's PATH, behind whatever stands in front of it, and never in a place that the
-//! skill or the workspace could have put it.
+//! Finds the interpreter of a script: on PATH, resolved through shims, and never in a location that the skill or the
+//! workspace controls.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: PATH, files and programs")]
 
@@ -10,41 +10,41 @@ use std::process::{Command, Stdio};
 use skill::interpreters::{self, InterpreterLocation, without_version};
 use skill_fs::AbsPath;
 
-use super::interpreter_answers::Answers;
+use super::interpreter_cache::InterpreterCache;
 use super::linked::{PythonLink, python_links};
-use super::packages::{Environment, ProjectPackages};
+use super::packages::{ProjectPackages, PythonEnvironment};
 use super::variables::steers_interpreters;
 use crate::state::variables::Variables;
 
-/// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
-/// stands in is not among them: that may hold anything.
+/// An interpreter, with what it must be able to read besides the system: itself, the links that lead to it, and its
+/// library. Its folder is not included, because that may contain anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Interpreter {
     pub(crate) program: PathBuf,
     pub(crate) places: Vec<PathBuf>,
-    /// Where it looks for packages.
+    /// Its package folders.
     pub(crate) packages: Vec<PathBuf>,
-    /// What files among the packages of Python link to.
+    /// Folders that Python packages link to.
     pub(crate) links: Vec<PythonLink>,
-    /// Below which the user's own packages of Python are.
+    /// The folder of the user's own Python packages.
     pub(crate) user_base: Option<PathBuf>,
-    /// What node says of types in a script.
-    pub(crate) types: Types,
+    /// Whether it runs TypeScript.
+    pub(crate) types: TypeScriptSupport,
 }
 
-/// Whether an interpreter of JavaScript runs TypeScript by leaving its types out.
+/// Whether a JavaScript interpreter runs TypeScript by stripping the types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Types {
-    /// By itself, or it is another interpreter, which knows best.
-    Fine,
-    /// If it is told to.
-    ByOption,
-    /// It cannot.
-    Never,
+pub(crate) enum TypeScriptSupport {
+    /// It does without a flag, or it is not node.
+    Native,
+    /// It does with a flag.
+    WithFlag,
+    /// It cannot run TypeScript.
+    Unsupported,
 }
 
-/// How to ask an interpreter for itself and its library, one path a line.
-const ASK: [(&str, &[&str]); 4] = [
+/// Programs that make an interpreter print its own path and its library paths, one per line.
+const QUERIES: [(&str, &[&str]); 4] = [
     (
         "python",
         &[
@@ -79,35 +79,35 @@ const ASK: [(&str, &[&str]); 4] = [
     ),
     ("perl", &["-e", "print \"$^X\\n\"; print \"$_\\n\" for @INC"]),
 ];
-/// Folders that every script may read anyway, or never.
+/// Folders that every script may read.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 const NEVER: [&str; 5] = ["/etc", "/run", "/proc", "/sys", "/dev"];
-/// How many links may lead to a program.
+/// Longer chains of links are not followed.
 const MAX_LINKS: usize = 16;
 
-/// Where interpreters are looked for.
+/// Where to look for interpreters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search<'a> {
-    /// The skill, the workspace and what skills installed.
+    /// Locations that skills control: the skill, the workspace and our own folders.
     pub(crate) avoid: &'a [&'a Path],
-    /// What the project has, its environment of Python among it.
+    /// The project's packages, including its Python environment.
     pub(crate) project: &'a ProjectPackages,
-    /// Where answers of interpreters are kept.
+    /// The cache folder.
     pub(crate) cache: Option<&'a AbsPath>,
-    /// The environment, whose PATH counts.
+    /// The environment, for PATH.
     pub(crate) variables: &'a Variables,
 }
 
 impl Search<'_> {
-    /// Returns true for what neither the skill nor the workspace can have brought. What csk or openskills installed comes from skills,
-    /// wherever a PATH puts it.
-    fn is_foreign(&self, path: &Path) -> bool {
+    /// Returns true for a path that neither the skill nor the workspace controls. Anything in `.agents` was installed
+    /// from skills, so it does not count either.
+    fn is_trusted_location(&self, path: &Path) -> bool {
         !self.avoid.iter().any(|avoid| path.starts_with(avoid))
             && !path.components().any(|part| part.as_os_str() == ".agents")
     }
 }
 
-/// Finds an interpreter by its name.
+/// Finds an interpreter by name.
 pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
     let mut found = match of_environment(name, search) {
         Some(found) => found,
@@ -125,28 +125,29 @@ pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter
     Ok(found)
 }
 
-/// Finds the interpreter of the project's environment of Python.
+/// Finds the interpreter of the project's Python environment.
 fn of_environment(name: &str, search: &Search<'_>) -> Option<Interpreter> {
     let environment =
         search.project.environment.as_ref().filter(|_| without_version(name) == "python")?;
     let program = environment.program(name);
     let itself = original(environment, name, search)?;
-    let told = Told::new(asked(name, &itself, search).ok()?);
+    let info = InterpreterInfo::new(query_cached(name, &itself, search).ok()?);
     let has_system = environment.has_system_packages;
-    let of_system: Vec<PathBuf> = told.packages.iter().filter(|_| has_system).cloned().collect();
+    let of_system: Vec<PathBuf> = info.packages.iter().filter(|_| has_system).cloned().collect();
     let own = environment.places().into_iter().chain(links(&program));
     Some(Interpreter {
-        places: wanted(own.chain(told.paths).chain(of_system.clone()), |_| true),
-        packages: environment.packages(&told.venv).into_iter().chain(of_system).collect(),
+        places: extra_read_paths(own.chain(info.paths).chain(of_system.clone()), |_| true),
+        packages: environment.packages(&info.venv).into_iter().chain(of_system).collect(),
         links: Vec::new(),
-        user_base: told.user_base.filter(|_| has_system),
-        types: told.types,
+        user_base: info.user_base.filter(|_| has_system),
+        types: info.types,
         program,
     })
 }
 
-/// Returns the interpreter of the machine that one of an environment is, or is a copy of: only such a one is asked about itself.
-fn original(environment: &Environment, name: &str, search: &Search<'_>) -> Option<PathBuf> {
+/// Returns the machine's interpreter that an environment's interpreter links to or is a copy of. Only that one is
+/// executed to query it.
+fn original(environment: &PythonEnvironment, name: &str, search: &Search<'_>) -> Option<PathBuf> {
     let is_python = |path: &Path| {
         path.file_name().is_some_and(|name| without_version(&name.to_string_lossy()) == "python")
     };
@@ -156,11 +157,11 @@ fn original(environment: &Environment, name: &str, search: &Search<'_>) -> Optio
     let candidates = if is_copy { environment.originals(name) } else { vec![real] };
     candidates.into_iter().find_map(|path| {
         let real = std::fs::canonicalize(path).ok()?;
-        (is_python(&real) && is_program(&real) && search.is_foreign(&real)).then_some(real)
+        (is_python(&real) && is_program(&real) && search.is_trusted_location(&real)).then_some(real)
     })
 }
 
-/// Finds the first on the PATH that is an interpreter, or leads to one.
+/// Finds the first interpreter on PATH, resolving shims.
 fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
     let path = search.variables.get("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
@@ -169,7 +170,9 @@ fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
     let mut failure = None;
     for program in folders.map(|folder| folder.join(name)) {
         let Ok(real) = std::fs::canonicalize(&program) else { continue };
-        let is_meant = is_program(&real) && search.is_foreign(&real) && search.is_foreign(&program);
+        let is_meant = is_program(&real)
+            && search.is_trusted_location(&real)
+            && search.is_trusted_location(&program);
         if !is_meant || seen.contains(&program) {
             continue;
         }
@@ -179,7 +182,7 @@ fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
         }
         seen.push(program);
     }
-    Err(failure.unwrap_or_else(|| format!("there is no `{name}` on this machine's PATH")))
+    Err(failure.unwrap_or_else(|| format!("`{name}` not found on PATH")))
 }
 
 fn resolved(
@@ -194,47 +197,45 @@ fn resolved(
             "cannot run scripts with `{name}` ({shown}): it is neither a known interpreter nor in a system folder"
         ));
     }
-    let told = match asked(name, program, search) {
-        Ok(lines) => Told::new(lines),
-        // One of the system is no shim, whatever it does not answer.
-        Err(_) if is_system(real) => Told::new(Vec::new()),
+    let info = match query_cached(name, program, search) {
+        Ok(lines) => InterpreterInfo::new(lines),
+        // A system program is not a shim, even if it does not answer.
+        Err(_) if is_system(real) => InterpreterInfo::new(Vec::new()),
         Err(why) => {
-            return Err(format!(
-                "cannot resolve the interpreter `{name}`: {shown} starts none: {why}"
-            ));
+            return Err(format!("cannot resolve the interpreter `{name}` from {shown}: {why}"));
         }
     };
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut paths = told.paths.into_iter();
+    let mut paths = info.paths.into_iter();
     let itself = paths.next().filter(|program| is_program(program));
     let itself = itself.unwrap_or_else(|| program.to_owned());
-    if !search.is_foreign(&real(&itself)) {
-        return Err(format!("the `{name}` that is found stands in the skill or in the workspace"));
+    if !search.is_trusted_location(&real(&itself)) {
+        return Err(format!("refusing to use `{name}`: it is inside the skill or the workspace"));
     }
-    let packages: Vec<PathBuf> = told.packages;
+    let packages: Vec<PathBuf> = info.packages;
     let all = paths.chain(packages.iter().cloned()).chain(links(&itself));
     Ok(Interpreter {
         program: itself,
-        places: wanted(all, |path| search.is_foreign(path)),
+        places: extra_read_paths(all, |path| search.is_trusted_location(path)),
         packages,
         links: Vec::new(),
-        user_base: told.user_base,
-        types: told.types,
+        user_base: info.user_base,
+        types: info.types,
     })
 }
 
-/// What an interpreter said of itself.
-struct Told {
-    /// Itself, and its library.
+/// What an interpreter reported about itself.
+struct InterpreterInfo {
+    /// Its own path, and its library.
     paths: Vec<PathBuf>,
     packages: Vec<PathBuf>,
-    /// Where packages are in an environment of it.
+    /// Package folders relative to a virtual environment.
     venv: Vec<PathBuf>,
     user_base: Option<PathBuf>,
-    types: Types,
+    types: TypeScriptSupport,
 }
 
-impl Told {
+impl InterpreterInfo {
     fn new(lines: Vec<String>) -> Self {
         let named = |name: &'static str| {
             let values = lines.iter().filter_map(move |line| line.strip_prefix(name));
@@ -247,25 +248,25 @@ impl Told {
                 .collect(),
             user_base: named("user:").next(),
             types: match lines.iter().find_map(|line| line.strip_prefix("types:")) {
-                None => Types::Fine,
-                Some("option") => Types::ByOption,
-                Some(_) => Types::Never,
+                None => TypeScriptSupport::Native,
+                Some("option") => TypeScriptSupport::WithFlag,
+                Some(_) => TypeScriptSupport::Unsupported,
             },
             paths: lines.into_iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect(),
         }
     }
 }
 
-/// Returns those of the places that a script needs beside the system, each once.
-fn wanted(
+/// Returns the paths that a script must be able to read besides the system, without duplicates.
+fn extra_read_paths(
     places: impl Iterator<Item = PathBuf>,
-    is_foreign: impl Fn(&Path) -> bool,
+    is_trusted_location: impl Fn(&Path) -> bool,
 ) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = Vec::new();
     for place in places {
         let is_never = NEVER.iter().any(|never| place.starts_with(never));
         let is_small = place.components().count() > 2 && place.exists();
-        let is_wanted = !is_system(&place) && !is_never && is_small && is_foreign(&place);
+        let is_wanted = !is_system(&place) && !is_never && is_small && is_trusted_location(&place);
         if is_wanted && !all.contains(&place) {
             all.push(place);
         }
@@ -273,18 +274,18 @@ fn wanted(
     all
 }
 
-/// Returns true for what every script may read anyway.
+/// Returns true for system paths, which every script may read.
 pub(super) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
-/// Returns a program and every link on the way to the file that it really is.
+/// Returns a program, every link on the way to its real file, and the real file.
 fn links(program: &Path) -> Vec<PathBuf> {
     let mut all = vec![program.to_owned()];
     while let Some(last) = all.last().filter(|_| all.len() < MAX_LINKS) {
         let Ok(to) = std::fs::read_link(last) else { break };
         let next = last.parent().unwrap_or(Path::new("/")).join(to);
-        // The folder of a link is named as it really is, so that `..` in it is gone.
+        // Resolve the folder of the link, so that it contains no `..`.
         let folder = next.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
         let Some((folder, name)) = folder.zip(next.file_name()) else { break };
         let next = folder.join(name);
@@ -294,8 +295,8 @@ fn links(program: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns true for what runs scripts wherever it is. A program of another name runs them only where the system brought it: a script names
-/// it by its `#!` line, and what it does with a file is not known.
+/// Returns true for interpreters that may be used from any location. Other programs, named by a `#!` line, may only run
+/// scripts from a system folder, because it is unknown what they do with a file.
 fn is_known(name: &str) -> bool {
     interpreters::find(name).is_some_and(|known| known.location == InterpreterLocation::Path)
 }
@@ -313,22 +314,23 @@ fn is_program(path: &Path) -> bool {
     }
 }
 
-/// Returns what an interpreter says of itself, or why it says nothing. One that no question is known for says nothing, and that is fine.
-fn asked(name: &str, program: &Path, search: &Search<'_>) -> Result<Vec<String>, String> {
-    let Some((_, question)) = ASK.iter().find(|(known, _)| without_version(name) == *known) else {
+/// Queries an interpreter through the cache. Interpreters without a known query report nothing.
+fn query_cached(name: &str, program: &Path, search: &Search<'_>) -> Result<Vec<String>, String> {
+    let Some((_, question)) = QUERIES.iter().find(|(known, _)| without_version(name) == *known)
+    else {
         return Ok(Vec::new());
     };
-    let mut answers = Answers::load(search.cache, search.variables);
-    if let Some(known) = answers.get(program) {
+    let mut cache = InterpreterCache::load(search.cache, search.variables);
+    if let Some(known) = cache.get(program) {
         return Ok(known);
     }
-    let told = ask(question, program, search.variables)?;
-    answers.keep(program, &told);
-    Ok(told)
+    let info = query(question, program, search.variables)?;
+    cache.keep(program, &info);
+    Ok(info)
 }
 
-/// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it. The first line is its program.
-fn ask(question: &[&str], program: &Path, variables: &Variables) -> Result<Vec<String>, String> {
+/// Runs an interpreter to query its real path, because the program on PATH may be a shim. The first line is its path.
+fn query(question: &[&str], program: &Path, variables: &Variables) -> Result<Vec<String>, String> {
     let mut command = Command::new(program);
     command.args(question).current_dir("/").stdin(Stdio::null());
     command.env_clear();
@@ -343,7 +345,7 @@ fn ask(question: &[&str], program: &Path, variables: &Variables) -> Result<Vec<S
     }
     let error = String::from_utf8_lossy(&answer.stderr).into_owned();
     let first = error.lines().map(str::trim).find(|line| !line.is_empty());
-    Err(first.map_or_else(|| format!("it ended with {}", answer.status), str::to_owned))
+    Err(first.map_or_else(|| format!("it failed with {}", answer.status), str::to_owned))
 }
 
 #[cfg(test)]
@@ -351,8 +353,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_interpreters_of_the_table_are_asked_and_taken_from_anywhere() {
-        for (name, _) in ASK {
+    fn only_interpreters_in_the_table_are_known() {
+        for (name, _) in QUERIES {
             assert!(is_known(name), "{name}");
         }
         for name in ["python3.12", "luajit", "tclsh8.6", "pwsh", "mawk", "bun"] {

@@ -1,4 +1,4 @@
-//! Libraries that a skill needs: looked for in the folders where a run of it finds them.
+//! Finds the libraries that a skill needs, in the folders where a run would find them.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -13,29 +13,29 @@ use crate::run::linked::PythonLink;
 use crate::run::packages::ProjectPackages;
 use crate::run::{Search, interpreter};
 
-/// Where libraries are on this machine, in order.
+/// The library folders of this machine, in search order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Libraries {
-    /// Those of R.
+    /// Library folders of R.
     pub(crate) r: Vec<PathBuf>,
-    /// Those of Python.
+    /// Package folders of Python.
     pub(crate) python: Vec<PathBuf>,
-    /// What files among those of Python link to.
+    /// Folders that Python packages link to.
     pub(crate) python_links: Vec<PythonLink>,
-    /// Those of Node.js.
+    /// Package folders of Node.js.
     pub(crate) node: Vec<PathBuf>,
-    /// What links among those lead to and a script may read.
+    /// Targets of links in them that a script may read.
     pub(crate) node_links: Vec<PathBuf>,
-    /// Folders that are not used, each with the reason.
+    /// Ignored folders, each with the reason.
     pub(crate) unused: Vec<String>,
 }
 
 impl Libraries {
-    /// The variables that say where they are.
+    /// The variables that locate them.
     pub(crate) const VARIABLES: [&str; 6] =
         ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "PYTHONPATH", "VIRTUAL_ENV", "NODE_PATH"];
 
-    /// Finds the folders in which a run finds them: those of the interpreter that would run, and of the project.
+    /// Finds the folders that a run would use: those of the interpreter and of the project.
     pub(crate) fn find(places: &Places, project: Option<&Path>) -> Self {
         let home = places.home.as_ref().map(AbsPath::as_path);
         let listed = |name: &str| listed(places, name);
@@ -59,35 +59,35 @@ impl Libraries {
         let of_node =
             interpreter("node", &search).map_or_else(|_| Vec::new(), |node| node.packages);
         let ProjectPackages { mut node, mut node_links, unused, .. } = project;
-        // What the machine has its scripts read anyway.
+        // Every script may read these.
         node_links.extend(["/usr", "/lib"].map(PathBuf::from));
         node.extend(of_node);
         Self { r, python, python_links, node, node_links, unused }
     }
 
-    /// Adds the folders that the environment names for interpreters outside of the sandbox: whoever only reads a library looks there first.
+    /// Adds the folders that PYTHONPATH and NODE_PATH list, for callers that only read a library outside the sandbox.
     pub(crate) fn with_named(mut self, places: &Places) -> Self {
         self.python.splice(0..0, listed(places, "PYTHONPATH"));
         self.node.splice(0..0, listed(places, "NODE_PATH"));
         self
     }
 
-    /// Returns those of what is needed that are not there, each with how to get it.
+    /// Returns the missing libraries, each with how to install it.
     pub(crate) fn missing(&self, needed: &[String]) -> Vec<(String, String)> {
         let mut missing = Vec::new();
         for text in needed {
             let Some(library) = NeededLibrary::parse(text) else {
-                missing.push((text.clone(), "it is no name of a library".to_owned()));
+                missing.push((text.clone(), "not a valid library name".to_owned()));
                 continue;
             };
             let how = match self.version(&library) {
                 None => how_to_get(&library),
-                Some(version) => match &library.least {
+                Some(version) => match &library.min_version {
                     Some(least) if is_older(&version, least) => {
                         let there = if version.is_empty() {
-                            "it tells no version"
+                            "its version is unknown"
                         } else {
-                            &format!("{version} is there")
+                            &format!("{version} is installed")
                         };
                         format!("{there}; {}", how_to_get(&library))
                     }
@@ -96,15 +96,15 @@ impl Libraries {
             };
             missing.push((text.clone(), how));
         }
-        // Where a folder is left out, what is missing may be in it.
+        // The missing library may be in an ignored folder.
         if let Some((_, how)) = missing.last_mut().filter(|_| !self.unused.is_empty()) {
             *how = format!("{how}; {}", self.unused.join("; "));
         }
         missing
     }
 
-    /// Returns those of the dependencies in a skill's metadata that are not there, each with how to get it. There a plain name is a package of Python, as others write it, and an
-    /// interpreter is no library.
+    /// Returns the missing dependencies from a skill's metadata, each with how to install it. In this field a plain
+    /// name is a Python package, by convention, and interpreters are not libraries.
     pub(crate) fn missing_dependencies(&self, text: &str) -> Vec<(String, String)> {
         let is_interpreter =
             |name: &str| matches!(name, "python" | "python3" | "node" | "nodejs" | "r" | "R");
@@ -122,7 +122,8 @@ impl Libraries {
         self.missing(&libraries)
     }
 
-    /// Returns the folders of an installed library. Without a kind the first that has one of that name counts.
+    /// Returns the folders of an installed library. Without a kind, the first language that has a library of that name
+    /// wins.
     pub(crate) fn folders(&self, text: &str) -> Option<Vec<PathBuf>> {
         let library = NeededLibrary::parse(text)?;
         let kinds = if text.contains(':') {
@@ -144,7 +145,7 @@ impl Libraries {
         })
     }
 
-    /// Returns the version of a library that is there; empty where none is told.
+    /// Returns the version of an installed library; empty if it has none.
     fn version(&self, library: &NeededLibrary) -> Option<String> {
         let name = &library.name;
         match library.kind {
@@ -167,7 +168,7 @@ impl Libraries {
 }
 
 impl Libraries {
-    /// Returns true for a package of node that a script may read, wherever its link leads.
+    /// Returns true if a script may read a Node.js package, following its link.
     fn is_readable(&self, package: &Path) -> bool {
         let open = self.node.iter().chain(&self.node_links);
         let open: Vec<PathBuf> = open.filter_map(|folder| fs::canonicalize(folder).ok()).collect();
@@ -175,7 +176,7 @@ impl Libraries {
         real.is_ok_and(|real| open.iter().any(|folder| real.starts_with(folder)))
     }
 
-    /// Returns true unless a package of Python was installed as a link to what a script may not read.
+    /// Returns true unless a Python package was installed as a link to a folder that a script may not read.
     fn is_linked(&self, folder: &Path, name: &str) -> bool {
         let record = python_record(folder, name).and_then(|(about, _)| read(&about.join("RECORD")));
         let record = record.unwrap_or_default();
@@ -187,7 +188,7 @@ impl Libraries {
     }
 }
 
-/// Returns the version of a package of node; empty where it tells none.
+/// Returns the version of a Node.js package; empty if it has none.
 fn node_version(package: &Path) -> Option<String> {
     let Some(text) = read(&package.join("package.json")) else {
         return package.join("index.js").is_file().then(String::new);
@@ -197,7 +198,7 @@ fn node_version(package: &Path) -> Option<String> {
     Some(version.unwrap_or_default().to_owned())
 }
 
-/// Returns the folders that a variable lists.
+/// Returns the folders listed in a variable.
 fn listed(places: &Places, name: &str) -> Vec<PathBuf> {
     let text = places.library_variables.get(name).map_or("", String::as_str);
     std::env::split_paths(text).filter(|path| path.is_absolute()).collect()
@@ -212,7 +213,7 @@ fn how_to_get(library: &NeededLibrary) -> String {
     }
 }
 
-/// Returns the folders in a folder.
+/// Returns the subfolders of a folder.
 fn below_one(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut all: Vec<PathBuf> =
@@ -225,7 +226,7 @@ fn below(folders: &[PathBuf]) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| below_one(folder)).collect()
 }
 
-/// Reads a small file that says what a library is.
+/// Reads a metadata file of a library, if it is small.
 fn read(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     (metadata.is_file() && metadata.len() < 1 << 20).then(|| fs::read_to_string(path).ok())?
@@ -236,7 +237,7 @@ fn field(text: &str, name: &str) -> Option<String> {
     Some(line.unwrap_or_default().trim().to_owned())
 }
 
-/// Returns what an installer wrote of a package of Python, and its version.
+/// Returns the metadata folder of a Python package, and its version.
 fn python_record(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     let wanted = normal(name);
     fs::read_dir(folder).ok()?.filter_map(Result::ok).find_map(|entry| {
@@ -248,7 +249,7 @@ fn python_record(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     })
 }
 
-/// Returns the version of a package of Python; of a bare module none is told.
+/// Returns the version of a Python package; empty for a bare module.
 fn python_version(folder: &Path, name: &str) -> Option<String> {
     let module = folder.join(normal(name));
     let is_bare = || module.join("__init__.py").is_file() || module.with_extension("py").is_file();
@@ -256,7 +257,7 @@ fn python_version(folder: &Path, name: &str) -> Option<String> {
     written.or_else(|| is_bare().then(String::new))
 }
 
-/// Returns what an installer wrote of a package of Python, and the folders of its modules.
+/// Returns the metadata folder of a Python package, and the folders of its modules.
 fn python_folders(folder: &Path, name: &str) -> Option<Vec<PathBuf>> {
     let (about, _) = python_record(folder, name)?;
     let listed = read(&about.join("top_level.txt")).unwrap_or_else(|| normal(name));
@@ -272,12 +273,12 @@ fn normal(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
-/// Returns true if a version comes before another; one that is not told is older than any.
+/// Returns true if a version is older than `least`; an unknown version is older than any.
 fn is_older(version: &str, least: &str) -> bool {
     let numbers = |text: &str| -> Vec<u128> {
         let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
         let mut all: Vec<u128> = parts.map(|part| part.parse().unwrap_or(u128::MAX)).collect();
-        // 1.0 is 1.0.0.
+        // 1.0 equals 1.0.0.
         while all.last() == Some(&0) {
             all.pop();
         }
@@ -291,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_are_found_where_they_are_installed() {
+    fn installed_r_python_and_node_libraries_are_found() {
         let scratch = tempfile::tempdir().unwrap();
         let base = scratch.path();
         for (path, text) in [
@@ -333,16 +334,16 @@ mod tests {
         assert_eq!(names, ["python:pandas>=1.5.0", "python:requests>=9.0"]);
         for (text, how) in [
             ("llm.api", "install.packages(\"llm.api\")"),
-            ("pensar>=0.4", "0.3.1 is there"),
-            ("python:-rhttp", "no name of a library"),
-            ("pensar>=99999999999999999999999999999999999999999", "0.3.1 is there"),
+            ("pensar>=0.4", "0.3.1 is installed"),
+            ("python:-rhttp", "not a valid library name"),
+            ("pensar>=99999999999999999999999999999999999999999", "0.3.1 is installed"),
             ("python:numpy", "pip install numpy"),
-            ("python:bare>=1", "it tells no version"),
+            ("python:bare>=1", "its version is unknown"),
             ("node:chalk", "npm install chalk"),
-            ("node:noversion>=1", "it tells no version"),
-            ("../etc", "no name of a library"),
-            ("ruby:rails", "no name of a library"),
-            ("node:@a/../b", "no name of a library"),
+            ("node:noversion>=1", "its version is unknown"),
+            ("../etc", "not a valid library name"),
+            ("ruby:rails", "not a valid library name"),
+            ("node:@a/../b", "not a valid library name"),
         ] {
             let missing = libraries.missing(&[text.to_owned()]);
             assert!(missing.len() == 1 && missing[0].1.contains(how), "{text}: {missing:?}");

@@ -1,7 +1,7 @@
-//! Folders of a project that its installed packages lead to: workspaces of npm, and packages that pip installed as editable.
+//! Folders of a project that its installed packages link to: npm workspaces, and editable pip installs.
 //!
-//! A script may read such a folder like any other package. It is source of the project, though, and no installer chose what is in it: one that
-//! holds a file named like a key or a credential is not opened.
+//! A script may read such a folder like any other package. But it contains the project's sources and not files selected
+//! by an installer, so it stays closed if it contains a file named like a key or credential.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -10,25 +10,25 @@ use std::path::{Component, Path, PathBuf};
 
 use super::outside::is_key_name;
 
-/// How many entries of a folder are looked at.
-const MAX_LOOKED: usize = 20_000;
-/// The largest file of links that is read.
+/// Folders with more entries stay closed.
+const MAX_ENTRIES: usize = 20_000;
+/// Larger link files are not read.
 const MAX_FILE: u64 = 1 << 20;
-/// Folders of packages inside of others: they are judged by themselves.
+/// Package folders inside other folders; each is checked separately.
 const INSTALLED: [&str; 3] = ["node_modules", ".venv", "__pycache__"];
 
-/// What a file among the packages of Python adds to the places that it imports from.
+/// A link file among Python packages, which adds a folder to the import path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PythonLink {
-    /// The file, by its name.
+    /// The name of the file.
     pub(crate) file: String,
-    /// The folder that Python looks in; none for a package that is named by itself.
+    /// The folder added to the import path; `None` if the file maps single packages.
     pub(crate) folder: Option<PathBuf>,
-    /// What a script may read of it; nothing where it may not be read.
+    /// What a script may read of the target; empty if nothing.
     pub(crate) reads: Vec<PathBuf>,
 }
 
-/// Returns the folders of the project at `root` that links in its `node_modules` lead to.
+/// Returns the folders of the project at `root` that links in its `node_modules` point to.
 pub(crate) fn node_links(modules: &[PathBuf], root: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = Vec::new();
     for folder in modules {
@@ -48,7 +48,7 @@ pub(crate) fn node_links(modules: &[PathBuf], root: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns what the files in a folder of Python's packages link to.
+/// Returns the links in a Python package folder.
 pub(crate) fn python_links(packages: &Path, root: &Path) -> Vec<PythonLink> {
     let mut all = Vec::new();
     for file in entries(packages) {
@@ -79,7 +79,8 @@ pub(crate) fn python_links(packages: &Path, root: &Path) -> Vec<PythonLink> {
     all
 }
 
-/// Returns what of a folder that Python imports from may be read: all of it, or where it is more than a folder of sources its packages.
+/// Returns what a script may read of an import folder: all of it, or just its packages if it contains more than
+/// sources.
 fn importable(folder: &Path, root: &Path, packages: &Path) -> Vec<PathBuf> {
     let installed = [packages.to_owned()];
     if may_be_read(folder, root, &installed) {
@@ -92,15 +93,16 @@ fn importable(folder: &Path, root: &Path, packages: &Path) -> Vec<PathBuf> {
     modules.filter(|path| !path.is_symlink() && may_be_read(path, root, &installed)).collect()
 }
 
-/// Returns the paths in the table of an editable install of setuptools: `MAPPING: dict[str, str] = {'name': '/path/name'}`.
+/// Returns the paths in the mapping of a setuptools editable install: `MAPPING: dict[str, str] = {'name':
+/// '/path/name'}`.
 fn mapped(text: &str) -> Vec<PathBuf> {
     let line = text.lines().find(|line| line.starts_with("MAPPING")).unwrap_or_default();
     let quoted = line.split('\'').skip(1).step_by(2);
     quoted.filter(|word| word.starts_with('/')).map(PathBuf::from).collect()
 }
 
-/// Returns true for a file or folder of a project that a script may read as a package: inside of it, not hidden, without packages in it that
-/// somebody installed, and without a name that a key or a credential has.
+/// Returns true if a script may read a file or folder of a project as a package: it is inside the project, not hidden,
+/// contains no installed packages, and no file named like a key or credential.
 fn may_be_read(real: &Path, root: &Path, installed: &[PathBuf]) -> bool {
     let Ok(inside) = real.strip_prefix(root) else { return false };
     let is_plain = |part: Component<'_>| match part {
@@ -115,7 +117,7 @@ fn may_be_read(real: &Path, root: &Path, installed: &[PathBuf]) -> bool {
 
 fn holds_no_key(real: &Path) -> bool {
     let mut open = vec![real.to_owned()];
-    let mut left = MAX_LOOKED;
+    let mut left = MAX_ENTRIES;
     while let Some(folder) = open.pop() {
         if folder.is_file() {
             continue;
@@ -129,7 +131,7 @@ fn holds_no_key(real: &Path) -> bool {
             if kind.is_dir() && INSTALLED.iter().any(|known| name == *known) {
                 continue;
             }
-            // What code is called says nothing of what it holds.
+            // Source files may be named after keys without containing any.
             if is_key_name(&as_text(&name)) && !is_code(&entry.path(), kind) {
                 return false;
             }
@@ -141,7 +143,7 @@ fn holds_no_key(real: &Path) -> bool {
     true
 }
 
-/// Returns true for a file of source code, and for a folder, of which the files count.
+/// Returns true for a source file, and for a folder, because its files are checked individually.
 fn is_code(path: &Path, kind: FileType) -> bool {
     const CODE: [&str; 10] = ["py", "pyi", "pyc", "js", "mjs", "cjs", "ts", "tsx", "jsx", "map"];
     let is_hidden = path.file_name().is_some_and(|name| as_text(name).starts_with('.'));
@@ -165,7 +167,7 @@ fn as_text(name: &std::ffi::OsStr) -> std::borrow::Cow<'_, str> {
     name.to_string_lossy()
 }
 
-/// Returns true for what every script may read anyway.
+/// Returns true for system paths, which every script may read.
 fn is_system(path: &Path) -> bool {
     super::interpreter::is_system(path)
 }
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_the_project_are_opened_unless_they_hold_more_than_code() {
+    fn linked_packages_with_secrets_or_outside_the_project_are_not_read() {
         let scratch = tempfile::tempdir().unwrap();
         let root = &fs::canonicalize(scratch.path()).unwrap().join("project");
         let modules = root.join("node_modules");
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn editable_packages_of_python_are_found() {
+    fn editable_python_packages_are_found() {
         let scratch = tempfile::tempdir().unwrap();
         let root = &fs::canonicalize(scratch.path()).unwrap().join("project");
         let site = root.join(".venv/lib/python3.11/site-packages");
@@ -240,7 +242,7 @@ mod tests {
             [
                 ("__editable___c_1_finder.py", vec![at("b/c")]),
                 ("a.pth", vec![at("src")]),
-                // The whole project is more than packages.
+                // The project root contains more than packages.
                 ("b.pth", vec![at("alone.py"), at("flat")]),
                 ("c.pth", vec![]),
             ]

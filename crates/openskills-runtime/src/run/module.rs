@@ -1,4 +1,5 @@
-//! Runs a module: compiled once, in this process or inside the operating system's sandbox as well.
+//! Runs WebAssembly modules: compiled once, then run in this process or additionally inside the operating system's
+//! sandbox.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: how long steps take")]
 
@@ -10,9 +11,9 @@ use skill::Digest;
 use skill_state::SkillSource;
 
 use crate::RuntimeError;
-use crate::run::permitted::{ModuleRan, Permitted, may_write};
+use crate::run::permitted::{ModuleResult, Permitted, may_write};
 use crate::run::prepare::{Prepared, wasm_error};
-use crate::run::ran::{Ran, Timings};
+use crate::run::run_result::{RunResult, Timings};
 use crate::run::{Cancel, ModuleCache, Stage, WasmRun};
 use crate::runtime::OpenSkillRuntime;
 
@@ -21,12 +22,12 @@ use crate::runtime::OpenSkillRuntime;
 pub(crate) enum ModuleLocation {
     /// In this process.
     InProcess,
-    /// In one of its own, inside the operating system's sandbox.
+    /// In a separate process, inside the operating system's sandbox.
     Stage,
 }
 
 /// A module that is about to run.
-struct Ready<'a> {
+struct PreparedModule<'a> {
     prepared: &'a Prepared,
     cancel: &'a Cancel,
     wasm: &'a [u8],
@@ -41,23 +42,23 @@ impl OpenSkillRuntime {
         prepared: &Prepared,
         wasm: &[u8],
         cancel: &Cancel,
-    ) -> Result<Ran, RuntimeError> {
+    ) -> Result<RunResult, RuntimeError> {
         let at = location(&prepared.run);
-        let ready = Ready { prepared, cancel, wasm, digest: Digest::of(wasm), at };
+        let ready = PreparedModule { prepared, cancel, wasm, digest: Digest::of(wasm), at };
         let seed = prepared.run.permit().plan().invocation.seed;
         let guest = Guest { skill: prepared.skill.clone(), seed };
         let start = Instant::now();
         let (code, was_cached) = self.code(&ready)?;
         let loaded = (if was_cached { "load the code" } else { "compile" }, start.elapsed());
-        let ModuleRan { ran, report, left_out } = match at {
+        let ModuleResult { ran, report, skipped_paths } = match at {
             ModuleLocation::InProcess => ready.run_here(&guest, &code)?,
             ModuleLocation::Stage => ready.run_staged(&guest, &code)?,
         };
         let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
         let timings = [loaded].into_iter().chain(ran.timings).chain([("run the module", duration)]);
         let (module, is_staged) = (ready.digest, at == ModuleLocation::Stage);
-        let run = WasmRun { module, fuel, memory, trap, is_staged, was_cached, left_out };
-        Ok(Ran {
+        let run = WasmRun { module, fuel, memory, trap, is_staged, was_cached, skipped_paths };
+        Ok(RunResult {
             outcome: Outcome { ended, stdout, stderr, duration, ..ran.outcome },
             wasm: Some(run),
             timings: timings.collect(),
@@ -65,15 +66,16 @@ impl OpenSkillRuntime {
         })
     }
 
-    /// Returns a module's code, and whether it was known. Code for a run inside the sandbox is used there alone.
-    fn code(&self, ready: &Ready<'_>) -> Result<(Artifact, bool), RuntimeError> {
-        let whom = match ready.at {
-            ModuleLocation::InProcess => CompiledFor::Us,
+    /// Returns a module's compiled code, and whether it was cached. Code compiled for the sandbox is only used there.
+    fn code(&self, ready: &PreparedModule<'_>) -> Result<(Artifact, bool), RuntimeError> {
+        let compiled_for = match ready.at {
+            ModuleLocation::InProcess => CompiledFor::ThisProcess,
             ModuleLocation::Stage => CompiledFor::Stage,
         };
         let digest = ready.digest.to_string();
         let digits = digest.trim_start_matches("sha256:");
-        let name = CacheName::of(digits, whom).map_err(|error| ready.wrong(&error))?;
+        let name =
+            CacheName::of(digits, compiled_for).map_err(|error| ready.wasm_error_of(&error))?;
         let cache = ModuleCache::open(self.places()?)?;
         if let Some(code) = cache.as_ref().and_then(|cache| cache.get(&name)) {
             return Ok((code, true));
@@ -86,57 +88,57 @@ impl OpenSkillRuntime {
     }
 }
 
-impl Ready<'_> {
-    fn wrong(&self, error: &WasmError) -> RuntimeError {
+impl PreparedModule<'_> {
+    fn wasm_error_of(&self, error: &WasmError) -> RuntimeError {
         wasm_error(&self.prepared.script, error)
     }
 
-    /// Compiles it inside the sandbox, where that is bounded in time and memory. A module of the user's own is compiled here where there is no
-    /// sandbox to do it in.
+    /// Compiles the module inside the sandbox, which limits time and memory. A trusted module is compiled in this
+    /// process if no sandbox is available.
     fn compile(&self) -> Result<Artifact, RuntimeError> {
-        let wrong = |error: WasmError| self.wrong(&error);
-        let here = || sandbox_wasm::compile(self.wasm).map_err(wrong);
+        let wasm_error_of = |error: WasmError| self.wasm_error_of(&error);
+        let here = || sandbox_wasm::compile(self.wasm).map_err(wasm_error_of);
         let runner = match (staged::runner(), self.at) {
             (Ok(runner), _) => runner,
             (Err(_), ModuleLocation::InProcess) => return here(),
-            (Err(error), ModuleLocation::Stage) => return Err(wrong(error)),
+            (Err(error), ModuleLocation::Stage) => return Err(wasm_error_of(error)),
         };
         let run = &self.prepared.run;
-        let spec = staged::compiling(run.spec(), &runner, self.wasm).map_err(wrong)?;
+        let spec = staged::compile_spec(run.spec(), &runner, self.wasm).map_err(wasm_error_of)?;
         match (run.in_runner(spec, &runner)?.run(self.cancel), self.at) {
-            (Ok(ran), _) => staged::compiled(&ran.outcome).map_err(wrong),
+            (Ok(ran), _) => staged::compile_result(&ran.outcome).map_err(wasm_error_of),
             (Err(RuntimeError::SandboxUnavailable { .. }), ModuleLocation::InProcess) => here(),
             (Err(error), _) => Err(error),
         }
     }
 
-    fn run_here(&self, guest: &Guest, code: &Artifact) -> Result<ModuleRan, RuntimeError> {
+    fn run_here(&self, guest: &Guest, code: &Artifact) -> Result<ModuleResult, RuntimeError> {
         let done = self.prepared.run.run_here(guest, code, self.cancel);
-        done.map_err(|error| self.wrong(&error))
+        done.map_err(|error| self.wasm_error_of(&error))
     }
 
-    fn run_staged(&self, guest: &Guest, code: &Artifact) -> Result<ModuleRan, RuntimeError> {
-        let wrong = |error: WasmError| self.wrong(&error);
+    fn run_staged(&self, guest: &Guest, code: &Artifact) -> Result<ModuleResult, RuntimeError> {
+        let wasm_error_of = |error: WasmError| self.wasm_error_of(&error);
         let run = &self.prepared.run;
-        let job = Job::staged(run.spec(), guest).map_err(wrong)?;
-        let runner = staged::runner().map_err(wrong)?;
-        let spec = staged::running(run.spec(), &job, &runner, code).map_err(wrong)?;
+        let job = Job::staged(run.spec(), guest).map_err(wasm_error_of)?;
+        let runner = staged::runner().map_err(wasm_error_of)?;
+        let spec = staged::run_spec(run.spec(), &job, &runner, code).map_err(wasm_error_of)?;
         let ran = run.in_runner(spec, &runner)?.run(self.cancel)?;
-        let report = match staged::ran(&ran.outcome) {
-            // One that was ended from outside says nothing more of itself.
+        let report = match staged::run_result(&ran.outcome) {
+            // A cancelled module reports nothing.
             Err(_) if ran.outcome.ended == Ended::Cancelled => cancelled(&ran.outcome),
-            told => told.map_err(wrong)?,
+            result => result.map_err(wasm_error_of)?,
         };
-        // The program that ran is the runner; what is not the module's time is what it takes to set it up.
+        // The measured program is the runner; its time minus the module's time is the setup time.
         let inside = ran.outcome.duration.saturating_sub(report.duration);
         let start = ran.timings.first().copied();
         let timings: Timings = start.into_iter().chain([("set up inside", inside)]).collect();
-        let left_out = job.left_out().to_vec();
-        Ok(ModuleRan { ran: Ran { timings, ..ran }, report, left_out })
+        let skipped_paths = job.skipped_paths().to_vec();
+        Ok(ModuleResult { ran: RunResult { timings, ..ran }, report, skipped_paths })
     }
 }
 
-/// Returns what is known of a module that was ended from outside.
+/// Returns the report of a cancelled module.
 fn cancelled(outcome: &Outcome) -> Report {
     Report {
         ended: outcome.ended,
@@ -149,8 +151,8 @@ fn cancelled(outcome: &Outcome) -> Report {
     }
 }
 
-/// Decides where a module runs: a third-party one inside the sandbox; so does what writes anything at all, or reaches the network. In this
-/// process nothing bounds what is written, and nothing looks at it before it stays.
+/// Decides where a module runs. Untrusted modules run inside the sandbox, and so do modules that write or use the
+/// network: in this process nothing limits writes or reviews them before they take effect.
 pub(crate) fn location(run: &Permitted) -> ModuleLocation {
     let plan = run.permit().plan();
     let is_own = match plan.subject.source {

@@ -1,6 +1,6 @@
-//! Compiled modules, kept where no skill can write, under a seal whose key is kept elsewhere.
+//! Caches compiled modules where no skill can write, sealed with a key that is stored elsewhere.
 //!
-//! The folder may be lost or brought along from another machine: what was not sealed with this user's key is compiled again.
+//! The folder may be deleted or copied from another machine; anything not sealed with this user's key is recompiled.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -13,15 +13,15 @@ use skill_fs::{AbsPath, FsError, make_private_folder, own_names, read_own_file, 
 
 use crate::Places;
 
-/// The folder, below that of caches.
+/// The folder inside the cache folder.
 pub(crate) const FOLDER: &str = "wasm";
-/// The key, in the folder of state.
+/// The key file in the state folder.
 const KEY: &str = "wasm.key";
 pub(crate) const ENDING: &str = ".cwasm";
-/// The largest code that is kept.
-const MAX: u64 = 512 << 20;
-/// Code that was compiled so long ago is compiled again when it is needed.
-const OLD: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+/// Larger code is not cached.
+const MAX_CODE: u64 = 512 << 20;
+/// Older code is recompiled when needed.
+const MAX_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// The compiled modules of this user.
 #[derive(Debug, Clone)]
@@ -31,42 +31,42 @@ pub(crate) struct ModuleCache {
 }
 
 impl ModuleCache {
-    /// Opens the cache; `None` where there is no place for one that is the user's alone.
+    /// Opens the cache; `None` if there is no folder that only the user can access.
     pub(crate) fn open(places: &Places) -> Result<Option<Self>, FsError> {
         let (Some(cache), Some(state)) = (&places.cache, &places.state) else { return Ok(None) };
         let folder = cache.join(FOLDER);
-        // What stands in the way is no reason not to run.
+        // A missing cache must not prevent the run.
         if make_private_folder(&folder).is_err() {
             return Ok(None);
         }
         make_private_folder(state)?;
         let is_folder = fs::symlink_metadata(folder.as_path()).is_ok_and(|it| it.is_dir());
-        if !is_folder || !close(&folder) {
+        if !is_folder || !make_private(&folder) {
             return Ok(None);
         }
         Ok(Some(Self { folder, key: key(state)? }))
     }
 
-    /// Returns a module's code, if it is there as it was put there.
+    /// Returns a module's code if it is cached and its seal is valid.
     pub(crate) fn get(&self, name: &CacheName) -> Option<Artifact> {
         let path = self.path(name);
         if is_old(&path) {
             return None;
         }
-        // A cache that cannot be read is no cache.
-        let kept = read_own_file(&path, MAX).ok().flatten()?;
+        // An unreadable entry counts as missing.
+        let kept = read_own_file(&path, MAX_CODE).ok().flatten()?;
         Artifact::unsealed(&self.key, name, &kept)
     }
 
-    /// Keeps a module's code, and drops what is old.
+    /// Caches a module's code and removes old entries.
     pub(crate) fn put(&self, name: &CacheName, code: &Artifact) {
         let path = self.path(name);
         let sealed = code.sealed(&self.key, name);
-        // The same bytes would not be written again, and would stay old.
+        // `write_file` skips identical content, so an old file would keep its old time.
         if is_old(&path) {
             let _ = fs::remove_file(path.as_path());
         }
-        // What cannot be kept is compiled again.
+        // Code that cannot be cached is recompiled next time.
         let _ = write_file(&path, &sealed);
         for name in own_names(&self.folder).unwrap_or_default() {
             let path = self.folder.join(&name);
@@ -81,13 +81,13 @@ impl ModuleCache {
     }
 }
 
-/// Returns true for code that was compiled long ago. What has no time is not old: whether it is there is another question.
+/// Returns true for code that was compiled long ago. A file without a modification time does not count as old.
 fn is_old(path: &AbsPath) -> bool {
     let made = fs::metadata(path.as_path()).and_then(|metadata| metadata.modified());
-    made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > OLD))
+    made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > MAX_AGE))
 }
 
-/// Returns the user's key. One that is not there, is no key, or could be read by others is made anew.
+/// Returns the user's key. A missing or malformed key, or one that others can read, is replaced.
 fn key(state: &AbsPath) -> Result<[u8; KEY_LENGTH], FsError> {
     let path = state.join(KEY);
     let failed = |source| FsError::Io { path: path.to_string(), source };
@@ -97,7 +97,8 @@ fn key(state: &AbsPath) -> Result<[u8; KEY_LENGTH], FsError> {
     }
     let mut new = [0; KEY_LENGTH];
     getrandom::fill(&mut new).map_err(|error| failed(io::Error::other(error.to_string())))?;
-    // Such a file can be read by its owner alone. Of two processes at once the later one's key stays, and the other's code is compiled again.
+    // Temporary files are readable only by their owner. If two processes race, the later key wins and code sealed with
+    // the other one is recompiled.
     let mut file = tempfile::Builder::new()
         .prefix(".wasm-key-")
         .tempfile_in(state.as_path())
@@ -113,9 +114,9 @@ fn is_private(path: &AbsPath) -> bool {
     fs::symlink_metadata(path.as_path()).is_ok_and(|it| it.is_file() && it.mode() & 0o077 == 0)
 }
 
-/// Takes a folder's rights from others; false if it cannot be.
+/// Removes other users' access to a folder; returns false if that fails.
 #[cfg(unix)]
-fn close(folder: &AbsPath) -> bool {
+fn make_private(folder: &AbsPath) -> bool {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let is_open = |it: fs::Metadata| it.mode() & 0o077 != 0;
     match fs::metadata(folder.as_path()).map(is_open) {
@@ -133,6 +134,6 @@ fn is_private(_: &AbsPath) -> bool {
 }
 
 #[cfg(not(unix))]
-fn close(_: &AbsPath) -> bool {
+fn make_private(_: &AbsPath) -> bool {
     true
 }

@@ -1,73 +1,73 @@
-//! How a host asks for a run: what is authorised with the plan, and what only concerns the caller.
+//! Options of a run: what is authorized with the plan, and what only concerns the caller.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Cancel, Input, Reader};
-use crate::decide::permit::Asked;
+use super::{Audience, Cancel, Input};
+use crate::decide::permit::RequestedAccess;
 
-/// How a script is to run. The default runs the only script of a skill with nothing but its own files.
+/// Options for running a script. By default the only script of a skill runs, with access to nothing but its own files.
 #[derive(Debug, Clone, Default)]
 pub struct ExecutionOptions {
-    /// The script, seen from the skill; the only one there is by default.
+    /// The script, relative to the skill; by default the only one.
     pub script: Option<String>,
-    /// What it is given and how it is bounded.
+    /// Its arguments, input and limits.
     pub invocation: Invocation,
-    /// What it asks for beyond that.
-    pub asked: Asked,
-    /// What the user approves for this once.
+    /// The requested access.
+    pub requested: RequestedAccess,
+    /// Whether the user approves this run only.
     pub once: bool,
-    /// Who has it run.
+    /// The caller.
     pub caller: Caller,
 }
 
-/// What a script is given and how it is bounded. It is part of the plan that is authorised, so nothing changes it afterwards.
+/// The arguments, input and limits of a script. They are part of the authorized plan, so they cannot change afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invocation {
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// What it is given as JSON: in `SKILL_INPUT`, and on standard input.
+    /// JSON input, passed in `SKILL_INPUT` and on standard input.
     pub input: Option<Input>,
-    /// Whether it reads this process's standard input, where it is given no JSON.
+    /// Whether it reads this process's standard input if there is no JSON input.
     pub is_piped: bool,
-    /// The folder that it may work in; a new empty one by default, which is gone afterwards.
+    /// The workspace; by default an empty folder that is removed afterwards.
     pub workspace: Option<PathBuf>,
-    /// How long it may take; 30 seconds by default.
+    /// The time limit; 30 seconds by default.
     pub timeout: Option<Duration>,
-    /// How much memory it may use, in bytes; 512 MiB by default, and 128 MiB for WebAssembly.
+    /// The memory limit in bytes; by default 512 MiB, or 128 MiB for WebAssembly.
     pub memory: Option<u64>,
-    /// What random numbers and clocks of a module follow from, so that the same input gives the same bytes.
+    /// Seed for a module's random numbers and clocks, so that the same input gives the same output.
     pub seed: Option<u64>,
     /// Whether a module runs inside the operating system's sandbox as well.
     pub stage: Stage,
-    /// Whether to show what it would change, and change nothing.
+    /// Whether to only show what it would change.
     pub dry_run: bool,
 }
 
-/// Who has a script run. Nothing in it changes what may run.
+/// The caller of a run. Nothing in it affects what may run.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// The task, if the host names one.
+    /// The task, if the host specifies one.
     pub task_id: Option<String>,
     /// The event in the log that the run repeats.
     pub repeats: Option<u64>,
-    /// What ends the run from elsewhere.
+    /// Cancels the run from another thread.
     pub cancel: Cancel,
-    /// The flags with which the host's user finds the skill, for commands in hints.
-    pub look: String,
-    /// Who reads why it failed.
-    pub reader: Reader,
+    /// The command line flags with which the user finds the skill, for commands in hints.
+    pub discovery_flags: String,
+    /// Who the causes of a failure are written for.
+    pub audience: Audience,
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// A third-party one does, and one that writes to a workspace or reaches the network.
+    /// Only untrusted modules, and modules that write to a workspace or use the network.
     #[default]
     Auto,
-    /// It does.
+    /// Always.
     Always,
-    /// It does not; what only the sandbox can enforce is then not available.
+    /// Never; features that only the sandbox can enforce are then unavailable.
     Never,
 }

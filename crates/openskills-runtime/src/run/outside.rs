@@ -1,4 +1,4 @@
-//! Places beyond the skill and the workspace: what paths mean on this machine, and which of them no declaration opens by itself.
+//! Resolves paths outside the skill and the workspace, and decides which of them the user has to grant explicitly.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: what a path leads to")]
 
@@ -6,20 +6,21 @@ use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 
-use skill::capabilities::{Anchor, Cover, Declared, Place, Reach};
+use skill::capabilities::{Anchor, AnchoredFolder, Cover, Declared, Reach};
 use skill_fs::AbsPath;
 
 use crate::{Places, RuntimeError};
 
-/// Folders outside the home whose visible content a user may confirm by an answer. Everything else has to be named.
+/// Folders outside the home folder whose visible content can be granted at the prompt. Everything else needs an
+/// explicit `--read`.
 const OPEN: [&str; 6] = ["/usr", "/opt", "/srv", "/mnt", "/media", "/data"];
-/// Folders of the system that the sandbox never grants.
+/// System folders that are never granted.
 const SYSTEM: [&str; 7] = ["/run", "/var/run", "/proc", "/sys", "/dev", "/etc", "/boot"];
-/// Visible folders in which systems keep keychains, browsers' profiles and tokens.
+/// Visible folders in which systems keep keychains, browser profiles and tokens.
 const STORES: [&str; 3] = ["Library", "AppData", "snap"];
-/// How many entries of a declared folder are looked at.
-const MAX_LOOKED: usize = 20_000;
-/// Words in the names of files that hold credentials, whichever program wrote them.
+/// Declared folders with more entries need an explicit `--read`.
+const MAX_ENTRIES: usize = 20_000;
+/// Words in the names of credential files of any program.
 const CREDENTIALS: [&str; 43] = [
     "1password",
     "accesskey",
@@ -65,49 +66,50 @@ const CREDENTIALS: [&str; 43] = [
     "wallet",
     "wallets",
 ];
-/// Files that make a folder the profile of a browser, wherever it was moved to.
+/// Files that identify a folder as a browser profile, wherever it was moved.
 const PROFILES: [&str; 6] =
     ["login data", "local state", "key4.db", "cert9.db", "web data", "formhistory.sqlite"];
-/// Endings of files that hold keys.
+/// Extensions of key files.
 const KEYS: [&str; 14] = [
     "pem", "key", "p12", "pfx", "jks", "kdbx", "keystore", "keychain", "ppk", "keytab", "gpg",
     "asc", "ovpn", "agekey",
 ];
 
-/// The places beyond the skill and the workspace that a plan is about, each by its real path.
+/// The paths outside the skill and the workspace that a plan involves, all resolved to real paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OutsidePlaces {
-    /// Those that the user named.
-    pub named: BTreeSet<Place>,
-    /// Those that the skill declares and an answer of the user grants.
-    pub declared: BTreeSet<Place>,
-    /// Those that the skill declares and no answer grants: keys, credentials, settings of agents, browsers' profiles.
-    pub protected: BTreeSet<Place>,
-    /// Everything that the skill lists, if it does: nothing else can be granted then.
-    pub listed: Option<BTreeSet<Place>>,
+pub struct OutsidePaths {
+    /// Paths that the user requested explicitly.
+    pub named: BTreeSet<AnchoredFolder>,
+    /// Declared paths that answering the prompt grants.
+    pub declared: BTreeSet<AnchoredFolder>,
+    /// Declared paths that only an explicit `--read` grants: keys, credentials, agent settings, browser profiles.
+    pub protected: BTreeSet<AnchoredFolder>,
+    /// All paths that the skill lists, if it lists any; nothing else can be granted then.
+    pub listed: Option<BTreeSet<AnchoredFolder>>,
 }
 
-/// How a place can be granted.
+/// How a path can be granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
-    /// By an answer to a question that shows it.
-    Answer,
-    /// By its name alone.
-    Name,
-    /// Not at all.
+enum GrantMethod {
+    /// By answering a prompt that shows it.
+    Prompt,
+    /// Only by requesting it explicitly.
+    ExplicitOnly,
+    /// Never, with the reason.
     Never(&'static str),
 }
 
-impl OutsidePlaces {
-    /// Finds out what is meant. What is declared and not there is left out; what is named and not there is an error.
+impl OutsidePaths {
+    /// Resolves the declared and requested paths. A declared path that does not exist is skipped; a requested one is an
+    /// error.
     pub(crate) fn find(
         declared: &Declared,
-        asked: &[PathBuf],
+        requested: &[PathBuf],
         places: &Places,
     ) -> Result<Self, RuntimeError> {
         let home = real_home(places.home.as_ref());
         let home = home.as_deref();
-        let own = own_places(places);
+        let own = own_folders(places);
         let mut found = Self::default();
         if let Some(Reach::Only(all)) = &declared.read {
             let mut listed = BTreeSet::new();
@@ -115,72 +117,74 @@ impl OutsidePlaces {
                 let Ok(real) = std::fs::canonicalize(&path) else { continue };
                 let Some(place) = place_of(&real, home) else { continue };
                 listed.insert(place.clone());
-                match access(&real, home, &own) {
-                    Access::Answer if is_ordinary_inside(&real) => found.declared.insert(place),
-                    Access::Answer | Access::Name | Access::Never(_) => {
+                match grant_method(&real, home, &own) {
+                    GrantMethod::Prompt if is_ordinary_inside(&real) => {
+                        found.declared.insert(place)
+                    }
+                    GrantMethod::Prompt | GrantMethod::ExplicitOnly | GrantMethod::Never(_) => {
                         found.protected.insert(place)
                     }
                 };
             }
             found.listed = Some(listed);
         }
-        for path in asked {
+        for path in requested {
             found.named.insert(named(path, places, home, &own)?);
         }
         Ok(found)
     }
 
-    /// Returns true if the skill may be given a place: it declares it, or lists nothing.
-    pub(crate) fn may_have(&self, place: &Place) -> bool {
+    /// Returns true if a path may be granted to the skill: it declares the path, or lists no paths at all.
+    pub(crate) fn may_have(&self, place: &AnchoredFolder) -> bool {
         self.listed.as_ref().is_none_or(|listed| listed.iter().any(|own| own.covers(place)))
     }
 }
 
-/// Returns the place that the user named.
+/// Resolves a path that the user requested.
 fn named(
     path: &Path,
     places: &Places,
     home: Option<&Path>,
     own: &[PathBuf],
-) -> Result<Place, RuntimeError> {
+) -> Result<AnchoredFolder, RuntimeError> {
     let refused = |message: String| RuntimeError::Setup {
         message: format!("cannot grant `{}`: {message}", path.display()),
-        hint: Some("name a file or folder: --read PATH".to_owned()),
+        hint: Some("pass a file or folder: `--read PATH`".to_owned()),
     };
     let full = match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         (Ok(_), None) | (Err(_), _) => places.cwd.as_path().join(path),
     };
     let real = std::fs::canonicalize(full).map_err(|error| refused(error.to_string()))?;
-    match access(&real, home, own) {
-        Access::Never(why) => Err(refused(why.to_owned())),
-        Access::Answer | Access::Name => place_of(&real, home)
-            .ok_or_else(|| refused("its name has characters that cannot be shown".to_owned())),
+    match grant_method(&real, home, own) {
+        GrantMethod::Never(why) => Err(refused(why.to_owned())),
+        GrantMethod::Prompt | GrantMethod::ExplicitOnly => place_of(&real, home)
+            .ok_or_else(|| refused("its name contains unprintable characters".to_owned())),
     }
 }
 
-/// Returns how a real path can be granted. What is not known to be ordinary has to be named.
-fn access(real: &Path, home: Option<&Path>, own: &[PathBuf]) -> Access {
+/// Returns how a real path can be granted. Anything not known to be ordinary needs an explicit request.
+fn grant_method(real: &Path, home: Option<&Path>, own: &[PathBuf]) -> GrantMethod {
     if real.parent().is_none() || home.is_some_and(|home| home.starts_with(real)) {
-        return Access::Never("it holds your whole home");
+        return GrantMethod::Never("it contains your entire home folder");
     }
     if SYSTEM.iter().any(|system| real.starts_with(system)) {
-        return Access::Never("it belongs to the system");
+        return GrantMethod::Never("it is a system path");
     }
-    if touches(real, own) {
-        return Access::Never("it holds files of openskills or csk");
+    if overlaps(real, own) {
+        return GrantMethod::Never("it contains openskills or csk files");
     }
     let below = match home.and_then(|home| real.strip_prefix(home).ok()) {
         Some(below) => Some(below),
         None => OPEN.iter().find_map(|open| real.strip_prefix(open).ok()),
     };
     match below {
-        Some(below) if below.components().all(is_ordinary) => Access::Answer,
-        Some(_) | None => Access::Name,
+        Some(below) if below.components().all(is_ordinary) => GrantMethod::Prompt,
+        Some(_) | None => GrantMethod::ExplicitOnly,
     }
 }
 
-/// Returns true for a name that hides nothing and holds no keys by what it is called.
+/// Returns true for a visible name that does not suggest keys or credentials.
 fn is_ordinary(part: Component<'_>) -> bool {
     let Component::Normal(name) = part else { return false };
     let Some(name) = name.to_str() else { return false };
@@ -189,7 +193,7 @@ fn is_ordinary(part: Component<'_>) -> bool {
         && !is_key_name(name)
 }
 
-/// Returns true for a name that files with keys or credentials have.
+/// Returns true for a typical name of a file with keys or credentials.
 pub(crate) fn is_key_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     let ending = lower.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -202,15 +206,15 @@ pub(crate) fn is_key_name(name: &str) -> bool {
         || ["serviceaccount", "apikey", "clientsecret"].iter().any(|name| joined.contains(name))
 }
 
-/// Returns true if nothing in a folder has to be named: no hidden name and no key, nothing of another file system, and no file that has another
-/// name elsewhere. A folder that is too large to look through has to be named.
+/// Returns true if a folder contains nothing that needs an explicit request: no hidden name, no key, no other file
+/// system, and no file with hard links. A folder that is too large to check needs an explicit request.
 fn is_ordinary_inside(real: &Path) -> bool {
     let Ok(root) = std::fs::symlink_metadata(real) else { return false };
     if !root.is_dir() {
         return !has_other_names(&root);
     }
     let mut open = vec![real.to_owned()];
-    let mut left = MAX_LOOKED;
+    let mut left = MAX_ENTRIES;
     while let Some(folder) = open.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { return false };
         for entry in entries {
@@ -239,7 +243,7 @@ fn has_other_names(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.nlink() > 1
 }
 
-/// Returns true for what is on another file system than the folder.
+/// Returns true for an entry on a different file system than the folder.
 #[cfg(unix)]
 fn is_elsewhere(metadata: &Metadata, root: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -256,8 +260,8 @@ fn is_elsewhere(_metadata: &Metadata, _root: &Metadata) -> bool {
     false
 }
 
-/// Returns the path of a place outside the skill and the workspace.
-pub(crate) fn path_of(place: &Place, home: Option<&Path>) -> Option<PathBuf> {
+/// Returns the path of a place; `None` if it is in the skill or the workspace.
+pub(crate) fn path_of(place: &AnchoredFolder, home: Option<&Path>) -> Option<PathBuf> {
     let base = match place.anchor() {
         Anchor::Skill | Anchor::Workspace => return None,
         Anchor::HomeConfig => home?.join(".config"),
@@ -267,22 +271,22 @@ pub(crate) fn path_of(place: &Place, home: Option<&Path>) -> Option<PathBuf> {
     Some(place.parts().iter().fold(base, |path, part| path.join(part)))
 }
 
-/// Returns a real path as a place: below the home where it is, so that it reads the same for everybody.
-fn place_of(real: &Path, home: Option<&Path>) -> Option<Place> {
+/// Converts a real path to a place, relative to the home folder if it is in there.
+fn place_of(real: &Path, home: Option<&Path>) -> Option<AnchoredFolder> {
     match home.and_then(|home| real.strip_prefix(home).ok()) {
-        Some(below) => Place::parse(&format!("~/{}", below.to_str()?)),
-        None => Place::parse(real.to_str()?),
+        Some(below) => AnchoredFolder::parse(&format!("~/{}", below.to_str()?)),
+        None => AnchoredFolder::parse(real.to_str()?),
     }
 }
 
-/// Returns the home without links, so that places in it compare.
+/// Returns the home folder with links resolved, so that paths in it can be compared.
 pub(crate) fn real_home(home: Option<&AbsPath>) -> Option<PathBuf> {
     let home = home?.as_path();
     Some(std::fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()))
 }
 
-/// Returns the folders in which openskills and csk keep what no script may touch.
-pub(crate) fn own_places(places: &Places) -> Vec<PathBuf> {
+/// Returns the folders of openskills and csk, which no script may touch.
+pub(crate) fn own_folders(places: &Places) -> Vec<PathBuf> {
     let all = [
         &places.config,
         &places.state,
@@ -296,8 +300,8 @@ pub(crate) fn own_places(places: &Places) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns true if a folder is one of those, or in one, or holds one.
-pub(crate) fn touches(folder: &Path, own: &[PathBuf]) -> bool {
+/// Returns true if a folder is one of `own`, is inside one, or contains one.
+pub(crate) fn overlaps(folder: &Path, own: &[PathBuf]) -> bool {
     own.iter().any(|own| own.starts_with(folder) || folder.starts_with(own))
 }
 
@@ -306,13 +310,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_to_be_ordinary_has_to_be_named() {
+    fn locations_outside_the_allowlist_must_be_granted_by_name() {
         let home = Path::new("/home/me");
         let own = [PathBuf::from("/home/me/.local/state/openskills")];
-        let of = |path: &str| match access(Path::new(path), Some(home), &own) {
-            Access::Answer => "answer",
-            Access::Name => "name",
-            Access::Never(_) => "never",
+        let of = |path: &str| match grant_method(Path::new(path), Some(home), &own) {
+            GrantMethod::Prompt => "answer",
+            GrantMethod::ExplicitOnly => "name",
+            GrantMethod::Never(_) => "never",
         };
         for (path, expected) in [
             ("/home/me/data", "answer"),
@@ -361,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_something_that_has_to_be_named_has_to_be_named_itself() {
+    fn a_folder_with_protected_files_must_be_granted_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let (data, other) = (folder.path().join("data"), folder.path().join("other"));
         std::fs::create_dir_all(data.join("2026")).unwrap();

@@ -1,39 +1,41 @@
-//! Where a project keeps packages that scripts import: its environment of Python, and its `node_modules`. `activate` and `run` both ask
-//! here, so that what one accepts the other finds.
+//! Finds the packages of a project that scripts can import: its Python environment and its `node_modules`. `activate`
+//! and
+//! `run` both use this, so that they agree on what is installed.
 //!
-//! A repository that a stranger wrote can bring such folders. What its index lists is left alone: only what was installed here counts.
+//! An untrusted repository can ship such folders. Folders with files in the git index are ignored: only packages that
+//! were installed on this machine count.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::path::{Path, PathBuf};
 
 use super::linked::node_links;
-use super::outside::{own_places, real_home};
+use super::outside::{own_folders, real_home};
 use crate::Places;
 use crate::discover::git_index::{Listed, lists};
 
-/// What an environment of Python consists of; it may stand in a folder with much else.
+/// The parts of a Python environment; its folder may contain other files.
 const PARTS: [&str; 4] = ["pyvenv.cfg", "bin", "lib", "lib64"];
 
 /// The packages of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProjectPackages {
-    /// The root of its repository; without one the folder itself.
+    /// The root of its repository, or the folder itself without one.
     pub(crate) root: PathBuf,
-    /// The environment of Python that is active, else the project's own.
-    pub(crate) environment: Option<Environment>,
-    /// The `node_modules` of the project by their real paths, the nearest first.
+    /// The active Python environment, or else the project's own.
+    pub(crate) environment: Option<PythonEnvironment>,
+    /// The real paths of the project's `node_modules`, nearest first.
     pub(crate) node: Vec<PathBuf>,
-    /// Folders of the project that links in them lead to, such as those of workspaces.
+    /// Folders of the project that links in them point to, such as workspaces.
     pub(crate) node_links: Vec<PathBuf>,
-    /// Folders that are not used, each with the reason.
+    /// Ignored folders, each with the reason.
     pub(crate) unused: Vec<String>,
-    /// Where no interpreter is taken from: our own folders, and the project's.
+    /// Folders that no interpreter is used from: our own, and the project's.
     pub(crate) avoid: Vec<PathBuf>,
 }
 
 impl ProjectPackages {
-    /// Finds them: for the project that was named, or from the working folder upwards.
+    /// Finds the packages of the given project, or of the working folder and its parents.
     pub(crate) fn find(places: &Places, project: Option<&Path>) -> Self {
         let base = project.map_or_else(
             || places.cwd.as_path().to_owned(),
@@ -48,32 +50,33 @@ impl ProjectPackages {
             found.filter(|folder| is_installed(folder, repository, &mut unused)).collect()
         };
         let active = places.library_variables.get("VIRTUAL_ENV").map(PathBuf::from);
-        let active = active.filter(|path| path.is_absolute()).and_then(Environment::open);
-        let environment = active.or_else(|| here(".venv").into_iter().find_map(Environment::open));
+        let active = active.filter(|path| path.is_absolute()).and_then(PythonEnvironment::open);
+        let environment =
+            active.or_else(|| here(".venv").into_iter().find_map(PythonEnvironment::open));
         let node: Vec<PathBuf> = here("node_modules")
             .into_iter()
             .filter_map(|folder| std::fs::canonicalize(folder).ok())
             .collect();
-        let mut avoid = own_places(places);
+        let mut avoid = own_folders(places);
         let home = real_home(places.home.as_ref());
-        // Where the project is the whole home, what the user installed there is no part of it.
+        // If the project is the whole home folder, interpreters installed there are not part of it.
         avoid.extend((!home.is_some_and(|home| home.starts_with(&root))).then(|| root.clone()));
         let node_links = node_links(&node, &root);
         Self { root, environment, node, node_links, unused, avoid }
     }
 }
 
-/// An environment of Python.
+/// A Python virtual environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Environment {
+pub(crate) struct PythonEnvironment {
     root: PathBuf,
-    /// Whether the packages of its interpreter count as well.
+    /// Whether it includes the packages of its base interpreter.
     pub(crate) has_system_packages: bool,
-    /// The interpreter that it was made with: its program where it says so, else the folder of it.
+    /// The base interpreter: its program if recorded, and its folder.
     made_with: [Option<PathBuf>; 2],
 }
 
-impl Environment {
+impl PythonEnvironment {
     fn open(root: PathBuf) -> Option<Self> {
         let settings = std::fs::read_to_string(root.join("pyvenv.cfg")).ok()?;
         let value = |wanted: &str| {
@@ -89,12 +92,13 @@ impl Environment {
         Some(Self { root, has_system_packages, made_with })
     }
 
-    /// Returns the interpreter of a name in it. It is the caller's to look where that leads.
+    /// Returns the path of an interpreter in it. The caller has to check where it leads.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.root.join("bin").join(name)
     }
 
-    /// Returns the programs that an interpreter in it may be a copy of (`python -m venv --copies`), by what it says itself.
+    /// Returns the programs that its interpreter may be a copy of (`python -m venv --copies`), according to its
+    /// settings.
     pub(crate) fn originals(&self, name: &str) -> Vec<PathBuf> {
         let [program, folder] = &self.made_with;
         let in_folder =
@@ -102,7 +106,7 @@ impl Environment {
         program.iter().cloned().chain(in_folder).collect()
     }
 
-    /// Returns the folders and files that a script reads of it. One that leads elsewhere is not among them.
+    /// Returns its folders and files that a script reads, except those that link outside of it.
     pub(crate) fn places(&self) -> Vec<PathBuf> {
         let real_root = std::fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone());
         let parts = PARTS.map(|part| self.root.join(part));
@@ -112,7 +116,7 @@ impl Environment {
         parts.into_iter().filter(is_inside).collect()
     }
 
-    /// Returns the folders of its packages; `below` has where its interpreter looks in it.
+    /// Returns its package folders; `below` lists where its interpreter looks inside it.
     pub(crate) fn packages(&self, below: &[PathBuf]) -> Vec<PathBuf> {
         let real = |path: &Path| std::fs::canonicalize(path).ok();
         let mut all: Vec<PathBuf> = Vec::new();
@@ -126,7 +130,7 @@ impl Environment {
     }
 }
 
-/// Finds folders of a name from a folder upwards, to the root of its repository where there is one.
+/// Finds folders with a name in a folder and its parents, up to the root of the repository if there is one.
 fn folders(base: &Path, repository: Option<&Path>, name: &str) -> Vec<PathBuf> {
     let upwards = base
         .ancestors()
@@ -134,13 +138,14 @@ fn folders(base: &Path, repository: Option<&Path>, name: &str) -> Vec<PathBuf> {
     upwards.map(|folder| folder.join(name)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// Returns true for a folder that was installed here. One that the repository brings is noted.
+/// Returns true for a folder that was installed on this machine. A folder that the repository tracks is added to
+/// `unused`.
 fn is_installed(folder: &Path, repository: Option<&Path>, unused: &mut Vec<String>) -> bool {
     let why = match repository.map_or(Listed::No, |root| lists(root, folder)) {
         Listed::No => return true,
-        Listed::Yes => "the repository brings files of it",
-        Listed::Unknown => "the index of its repository cannot be read",
+        Listed::Yes => "the repository tracks files in it",
+        Listed::Unknown => "cannot read the index of its repository",
     };
-    unused.push(format!("{} is not used: {why}", folder.display()));
+    unused.push(format!("{} is ignored: {why}", folder.display()));
     false
 }

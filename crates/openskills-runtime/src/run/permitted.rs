@@ -1,7 +1,7 @@
-//! A specification together with the permit that it was made for, and the one place where anything of a skill starts.
+//! Pairs a sandbox specification with its permit. This is the only module that starts anything from a skill.
 //!
-//! Preparing a run takes a while and needs much that was not known when the permit was given: where the copy is, which interpreter
-//! there is. So the result is compared with the permit before it can start, and nothing can change it afterwards.
+//! Preparing a run depends on facts that were unknown when the permit was given, such as the path of the copy and the
+//! interpreter. So the specification is checked against the permit before it can start, and cannot change afterwards.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,58 +12,58 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use sandbox::proxy::Granted;
+use sandbox::proxy::HostGrant;
 use sandbox::{Captured, Guarantee, Network, Outcome, SandboxError, Spec, Workspace, Writes};
 use sandbox_wasm::{Artifact, Guest, Job, Report, Stop, WasmError};
-use skill::capabilities::{Anchor, Capabilities, Cover, Host, Place, Reach};
+use skill::capabilities::{Anchor, AnchoredFolder, Capabilities, Cover, Host, Reach};
 
 use super::Cancel;
 use super::environment::is_own_variable;
-use super::outside::{path_of, touches};
-use super::ran::Ran;
+use super::outside::{overlaps, path_of};
+use super::run_result::RunResult;
 use super::spec::required;
-use super::variables::never_given;
+use super::variables::forbidden_variable;
 use crate::RuntimeError;
 use crate::decide::permit::Permit;
 
-/// What every run is given without a grant.
+/// Paths that every run gets without a grant.
 #[derive(Debug)]
-pub(crate) struct Provided {
+pub(crate) struct ProvidedPaths {
     /// The private copy of the skill.
     pub(crate) skill: PathBuf,
     /// Interpreters with their libraries.
     pub(crate) interpreters: Vec<PathBuf>,
-    /// The project's packages for node.
+    /// The project's Node.js packages.
     pub(crate) packages: Vec<PathBuf>,
-    /// The folder that it starts in: the one that was named, or an empty one.
+    /// The folder that it starts in: the requested workspace, or an empty one.
     pub(crate) workspace: PathBuf,
-    /// The user's home without links, which granted places are below.
+    /// The user's home folder with links resolved; granted places are relative to it.
     pub(crate) home: Option<PathBuf>,
-    /// The folders of openskills and csk, of which nothing is ever granted.
+    /// The folders of openskills and csk, which are never granted.
     pub(crate) own: Vec<PathBuf>,
 }
 
-/// A permit with the specification that was made for it. Both constructors refuse a specification that goes beyond the permit.
+/// A permit with the specification made for it. Both constructors refuse a specification that exceeds the permit.
 #[derive(Debug)]
 pub(crate) struct Permitted {
     permit: Arc<Permit>,
     spec: Spec,
 }
 
-/// What a module leaves.
-pub(crate) struct ModuleRan {
-    pub(crate) ran: Ran,
+/// The result of a module run.
+pub(crate) struct ModuleResult {
+    pub(crate) ran: RunResult,
     pub(crate) report: Report,
-    /// Places that it may read and was not given, since they are no folders.
-    pub(crate) left_out: Vec<PathBuf>,
+    /// Paths that it may read but did not get, because modules can only be given folders.
+    pub(crate) skipped_paths: Vec<PathBuf>,
 }
 
 impl Permitted {
-    /// Returns a specification as what its permit lets run, unless it goes beyond that.
+    /// Pairs a specification with its permit. Fails if the specification exceeds the permit.
     pub(crate) fn new(
         permit: Permit,
         spec: Spec,
-        provided: &Provided,
+        provided: &ProvidedPaths,
     ) -> Result<Self, RuntimeError> {
         match excess(&permit, &spec, provided) {
             Some(excess) => Err(beyond(&permit, &excess)),
@@ -71,7 +71,8 @@ impl Permitted {
         }
     }
 
-    /// Returns what the runner of modules does under the same permit: `spec` has nothing that this has not, but the runner itself.
+    /// Returns a specification for the module runner under the same permit. Fails if `spec` has anything beyond this
+    /// one, except the runner itself.
     pub(crate) fn in_runner(&self, spec: Spec, runner: &Path) -> Result<Self, RuntimeError> {
         match self.excess_in_runner(&spec, runner) {
             Some(excess) => Err(beyond(&self.permit, &excess)),
@@ -89,8 +90,8 @@ impl Permitted {
         &self.spec
     }
 
-    /// Runs the program in the sandbox, with its way to the network where it has one.
-    pub(crate) fn run(&self, cancel: &Cancel) -> Result<Ran, RuntimeError> {
+    /// Runs the program in the sandbox, with the network proxy if it has network access.
+    pub(crate) fn run(&self, cancel: &Cancel) -> Result<RunResult, RuntimeError> {
         let failed = |error| unavailable(&self.permit.plan().subject.skill_id, error);
         let start = Instant::now();
         let mut running = sandbox::start(&self.spec).map_err(failed)?;
@@ -98,30 +99,29 @@ impl Permitted {
         let set_up = ("start the sandbox", start.elapsed());
         let layer = running.take_layer();
         let network = self.permit.capabilities().network.clone();
-        let reachings = running.take_proxy().map(|listener| {
+        let requests = running.take_proxy().map(|listener| {
             let allow = move |host: &str, port: u16| granted(&network, host, port);
             sandbox::proxy::serve(listener, Arc::new(allow))
         });
         let start = Instant::now();
         let outcome = running.wait().map_err(failed)?;
         let timings = vec![set_up, ("run the program", start.elapsed())];
-        let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
-        Ok(Ran { layer, reached, timings, ..Ran::new(outcome) })
+        let reached = requests.map(|requests| requests.all()).unwrap_or_default();
+        Ok(RunResult { layer, reached, timings, ..RunResult::new(outcome) })
     }
 
-    /// Runs a module in this process, where nothing stands between it and a workspace: one that it may write is refused, and an empty
-    /// one of its own is not even there.
+    /// Runs a module in this process. Nothing separates it from the workspace here, so a writable workspace is refused
+    /// and a temporary one is omitted.
     pub(crate) fn run_here(
         &self,
         guest: &Guest,
         code: &Artifact,
         cancel: &Cancel,
-    ) -> Result<ModuleRan, WasmError> {
+    ) -> Result<ModuleResult, WasmError> {
         let is_named = self.permit.plan().invocation.workspace.is_some();
         if is_named && may_write(self.spec.workspace.as_ref()) {
-            let what =
-                "a workspace is written only from inside the sandbox: leave --wasm-stage away";
-            return Err(WasmError::Given(what.to_owned()));
+            let what = "a module can only write to a workspace inside the sandbox: omit `--wasm-stage never`";
+            return Err(WasmError::InvalidInput(what.to_owned()));
         }
         let workspace = self.spec.workspace.clone().filter(|_| is_named);
         let job = Job::in_process(&Spec { workspace, ..self.spec.clone() }, guest)?;
@@ -137,12 +137,12 @@ impl Permitted {
             violations: Vec::new(),
             more_violations: 0,
             duration: report.duration,
-            // The engine gives it nothing but what it was granted: no process, no thread, and nothing that it could write.
+            // The engine provides only what was granted: no processes, no threads, and nothing writable.
             enforced: Guarantee::ALL.to_vec(),
             tier: None,
         };
-        let ran = Ran { timings, ..Ran::new(outcome) };
-        Ok(ModuleRan { ran, report, left_out: job.left_out().to_vec() })
+        let ran = RunResult { timings, ..RunResult::new(outcome) };
+        Ok(ModuleResult { ran, report, skipped_paths: job.skipped_paths().to_vec() })
     }
 
     fn excess_in_runner(&self, spec: &Spec, runner: &Path) -> Option<String> {
@@ -153,10 +153,12 @@ impl Permitted {
             && (spec.network == Network::None || spec.network == own.network)
             && spec.program == runner;
         let missing = own.required.difference(&spec.required).next();
-        read.map(|path| format!("reading {}", path.display()))
-            .or_else(|| env.map(|(name, _)| format!("the variable {}", name.display())))
-            .or_else(|| missing.map(|guarantee| format!("starting without `{guarantee}`")))
-            .or_else(|| (!is_narrow).then(|| "more than the module has".to_owned()))
+        read.map(|path| format!("reading `{}`", path.display()))
+            .or_else(|| env.map(|(name, _)| format!("the variable `{}`", name.display())))
+            .or_else(|| {
+                missing.map(|guarantee| format!("running without the guarantee `{guarantee}`"))
+            })
+            .or_else(|| (!is_narrow).then(|| "more access than the module has".to_owned()))
     }
 }
 
@@ -168,22 +170,26 @@ pub(crate) fn may_write(workspace: Option<&Workspace>) -> bool {
     }
 }
 
-/// Returns the first thing that a specification has beyond its permit.
-fn excess(permit: &Permit, spec: &Spec, provided: &Provided) -> Option<String> {
+/// Returns the first thing in a specification that exceeds its permit.
+fn excess(permit: &Permit, spec: &Spec, provided: &ProvidedPaths) -> Option<String> {
     excess_read(permit.capabilities(), spec, provided)
         .or_else(|| excess_write(permit, spec.workspace.as_ref()?, provided))
         .or_else(|| excess_network(permit, spec))
         .or_else(|| excess_variable(permit.capabilities(), spec))
         .or_else(|| excess_degraded(permit, spec))
-        .or_else(|| spec.handed.as_ref().map(|_| "handing it data".to_owned()))
+        .or_else(|| spec.payload.as_ref().map(|_| "passing it data".to_owned()))
 }
 
-fn excess_read(capabilities: &Capabilities, spec: &Spec, provided: &Provided) -> Option<String> {
+fn excess_read(
+    capabilities: &Capabilities,
+    spec: &Spec,
+    provided: &ProvidedPaths,
+) -> Option<String> {
     let granted: Vec<PathBuf> = match &capabilities.read {
         Reach::Only(places) => {
             places.iter().filter_map(|place| path_of(place, provided.home.as_deref())).collect()
         }
-        // A grant names each place, so this names none.
+        // A grant lists each place, so this grants none.
         Reach::Everything => Vec::new(),
     };
     let is_provided = |path: &PathBuf| {
@@ -192,17 +198,21 @@ fn excess_read(capabilities: &Capabilities, spec: &Spec, provided: &Provided) ->
             || provided.packages.contains(path)
     };
     let is_granted = |path: &PathBuf| {
-        granted.iter().any(|place| path.starts_with(place)) && !touches(path, &provided.own)
+        granted.iter().any(|place| path.starts_with(place)) && !overlaps(path, &provided.own)
     };
     let excess = spec.read.iter().find(|path| !is_provided(path) && !is_granted(path))?;
-    Some(format!("reading {}", excess.display()))
+    Some(format!("reading `{}`", excess.display()))
 }
 
-fn excess_write(permit: &Permit, workspace: &Workspace, provided: &Provided) -> Option<String> {
+fn excess_write(
+    permit: &Permit,
+    workspace: &Workspace,
+    provided: &ProvidedPaths,
+) -> Option<String> {
     if workspace.path != provided.workspace {
-        return Some(format!("working in {}", workspace.path.display()));
+        return Some(format!("working in `{}`", workspace.path.display()));
     }
-    let may_write = permit.capabilities().write.has(&Place::at(Anchor::Workspace));
+    let may_write = permit.capabilities().write.has(&AnchoredFolder::at(Anchor::Workspace));
     let is_allowed = match workspace.writes {
         Writes::Never => true,
         Writes::Layer => may_write,
@@ -213,63 +223,63 @@ fn excess_write(permit: &Permit, workspace: &Workspace, provided: &Provided) -> 
                 && !permit.plan().invocation.dry_run
         }
     };
-    (!is_allowed).then(|| format!("writing {}", workspace.path.display()))
+    (!is_allowed).then(|| format!("writing to `{}`", workspace.path.display()))
 }
 
-/// What is sent cannot be taken back, so a dry run has no network either.
+/// Sent data cannot be taken back, so a dry run has no network either.
 fn excess_network(permit: &Permit, spec: &Spec) -> Option<String> {
     let is_closed = permit.capabilities().network.is_nothing() || permit.plan().invocation.dry_run;
     match spec.network {
         Network::None => None,
-        Network::Proxy => is_closed.then(|| "reaching the network".to_owned()),
+        Network::Proxy => is_closed.then(|| "network access".to_owned()),
     }
 }
 
 fn excess_variable(capabilities: &Capabilities, spec: &Spec) -> Option<String> {
     let is_granted = |name: &str| match &capabilities.env {
-        Reach::Only(names) => names.contains(name) && never_given(name).is_none(),
-        // To declare all of them grants none in particular.
+        Reach::Only(names) => names.contains(name) && forbidden_variable(name).is_none(),
+        // Declaring all variables grants none of them.
         Reach::Everything => false,
     };
     let is_allowed = |name: &std::ffi::OsStr| {
         name.to_str().is_some_and(|name| is_own_variable(name) || is_granted(name))
     };
     let (name, _) = spec.env.iter().find(|(name, _)| !is_allowed(name))?;
-    Some(format!("the variable {}", name.display()))
+    Some(format!("the variable `{}`", name.display()))
 }
 
 fn excess_degraded(permit: &Permit, spec: &Spec) -> Option<String> {
     let writes = spec.workspace.as_ref().map_or(Writes::Never, |workspace| workspace.writes);
     let needed = required(permit.plan().subject.source, writes, permit.allow_degraded());
     let missing = needed.difference(&spec.required).next()?;
-    Some(format!("starting without the guarantee `{missing}`"))
+    Some(format!("running without the guarantee `{missing}`"))
 }
 
 fn beyond(permit: &Permit, excess: &str) -> RuntimeError {
     let skill = &permit.plan().subject.skill_id;
-    let message = format!("`{skill}` is not started: {excess} was not approved");
+    let message = format!("`{skill}` was not started: {excess} was not approved");
     RuntimeError::PermissionDenied { message, hint: None }
 }
 
-/// Returns whether a host was granted, and by what. A host is granted for the web; other services of it are not.
-fn granted(network: &Reach<Host>, host: &str, port: u16) -> Granted {
+/// Returns whether a host was granted, and how. Only web ports are granted, no other services of the host.
+fn granted(network: &Reach<Host>, host: &str, port: u16) -> HostGrant {
     let Some(host) = Host::parse(host).filter(|_| matches!(port, 80 | 443)) else {
-        return Granted::No;
+        return HostGrant::Denied;
     };
     match network {
-        Reach::Everything => Granted::Covered,
-        Reach::Only(hosts) if hosts.contains(&host) => Granted::Named,
-        Reach::Only(hosts) if hosts.iter().any(|known| known.covers(&host)) => Granted::Covered,
-        Reach::Only(_) => Granted::No,
+        Reach::Everything => HostGrant::Pattern,
+        Reach::Only(hosts) if hosts.contains(&host) => HostGrant::Exact,
+        Reach::Only(hosts) if hosts.iter().any(|known| known.covers(&host)) => HostGrant::Pattern,
+        Reach::Only(_) => HostGrant::Denied,
     }
 }
 
 fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
     match error {
-        SandboxError::Unavailable { missing, why, fix } => RuntimeError::SandboxUnavailable {
+        SandboxError::Unavailable { missing, reason, fix } => RuntimeError::SandboxUnavailable {
             missing: missing.iter().map(ToString::to_string).collect(),
-            why,
-            fix,
+            reason,
+            hint: fix,
         },
         other => {
             RuntimeError::Script { skill: skill.to_owned(), message: other.to_string(), hint: None }

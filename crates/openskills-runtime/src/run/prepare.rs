@@ -1,4 +1,4 @@
-//! Everything that a run needs, before it starts: a copy of what was permitted, what of it runs, and with which capabilities.
+//! Prepares a run: copies the permitted files, chooses the script, and determines its capabilities.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the environment and files")]
 
@@ -10,40 +10,40 @@ use sandbox::Spec;
 use sandbox_wasm::{MAX_MODULE, WasmError};
 use skill::{MARKER_FILE, RelPath};
 use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
-use skill_state::runtime_place;
+use skill_state::command_files_path;
 
 use crate::decide::permit::{Permit, Plan, Subject};
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 use crate::quote::shell_word;
 use crate::run::packages::ProjectPackages;
 use crate::run::unpacked::Unpacked;
 use crate::run::{
-    Candidate, Chosen, Expected, Interpreter, Permitted, PrivateCopy, Provided, RunFolder,
-    RunInputs, Runs, Search, choose, interpreter, own_places, real_home, run_folder, spec, touches,
-    with_types,
+    Candidate, ChosenScript, ExpectedDigest, Interpreter, Permitted, PrivateCopy, ProvidedPaths,
+    RunFolder, RunInputs, RunMethod, Search, add_typescript_flag, choose, interpreter, overlaps,
+    own_folders, real_home, run_folder, spec,
 };
 use crate::runtime::OpenSkillRuntime;
-use crate::state::decided::nowhere;
+use crate::state::decisions::no_state_folder;
 use crate::{RuntimeError, Skill};
 
-/// How much of a file is read to know how it is run.
+/// How many bytes of a file are read to determine how to run it.
 const START: u64 = 256;
 
-/// Everything that a run needs.
+/// A run that is ready to start.
 pub(crate) struct Prepared {
-    /// What starts, under its permit.
+    /// The specification with its permit.
     pub(crate) run: Permitted,
-    /// What runs, seen from the skill.
+    /// The script, relative to the skill.
     pub(crate) script: String,
-    /// What runs it, where that is an interpreter.
+    /// Its interpreter, if it has one.
     pub(crate) interpreter: Option<PathBuf>,
-    /// Folders of packages that the project has and that are not used, each with the reason.
+    /// Package folders of the project that are ignored, each with the reason.
     pub(crate) unused: Vec<String>,
-    /// The module, if it is WebAssembly.
+    /// The module's bytes, if it is WebAssembly.
     pub(crate) module: Option<Vec<u8>>,
     /// The copy of the skill.
     pub(crate) skill: PathBuf,
-    /// The copy of the skill, and an empty workspace: they are there as long as this is.
+    /// Keeps the copy of the skill and the temporary workspace alive.
     _held: (PrivateCopy, RunFolder),
 }
 
@@ -54,41 +54,41 @@ impl Prepared {
     }
 }
 
-/// The folder that something of is run.
-struct Source {
+/// The folder that contains the script.
+struct RunSource {
     root: Root,
-    expected: Expected,
-    /// What of it runs, if that is named.
+    expected: ExpectedDigest,
+    /// The requested script, if any.
     script: Option<String>,
-    /// What was fetched from a server: it is there as long as this is.
+    /// Keeps files fetched from a server alive.
     _unpacked: Option<Unpacked>,
 }
 
 impl OpenSkillRuntime {
-    /// Copies what was permitted, chooses what of it runs, and says with which capabilities.
+    /// Copies the permitted files, chooses the script and builds its specification.
     pub(crate) fn prepare(&mut self, permit: Permit) -> Result<Prepared, RuntimeError> {
         let plan = permit.plan();
         let (subject, options) = (&plan.subject, &plan.invocation);
         let skill = &Arc::clone(self.skill(&subject.skill_id)?);
-        let wrong = |message: String| not_run(subject, message, None);
+        let wrong = |message: String| script_error(subject, message, None);
         let source = self.source(skill, plan)?;
         let places = self.places()?;
-        let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?;
+        let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(no_state_folder)?;
         let base = base.join(run_folder::FOLDER);
-        if options.dry_run && plan.asked.direct_writes {
+        if options.dry_run && plan.requested.direct_writes {
             return Err(wrong("a dry run cannot write directly".to_owned()));
         }
         run_folder::sweep(&base);
         let packages = ProjectPackages::find(places, self.config.project_root.as_deref());
-        // node looks for packages in the folders above a script: each `node_modules` gets one.
+        // node looks for packages in the parent folders of a script, so create one for each `node_modules`.
         let copy = PrivateCopy::new(&source.root, &base, source.expected, packages.node.len())?;
         let copied = Root::open(&copy.root)?;
         let mut chosen = choose(&candidates(&copied)?, source.script.as_deref())
-            .map_err(|message| not_run(subject, message, could_run(skill)))?;
+            .map_err(|message| script_error(subject, message, installed_commands_hint(skill)))?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch = RunFolder::new(&base)?;
         let home = real_home(places.home.as_ref());
-        let own = own_places(places);
+        let own = own_folders(places);
         let workspace = match &options.workspace {
             Some(path) => real_workspace(&places.cwd.as_path().join(path), home.as_deref(), &own)?,
             None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
@@ -102,12 +102,14 @@ impl OpenSkillRuntime {
             variables: &places.variables,
         };
         let mut found = Interpreters::find(&mut chosen, &search).map_err(wrong)?;
-        found.retain_foreign(home.as_deref(), &own);
+        found.retain_allowed(home.as_deref(), &own);
         let linked = match chosen.runs {
-            Runs::Wasm => Vec::new(),
-            Runs::Itself | Runs::By { .. } => link_modules(&copy, &packages).map_err(failed)?,
+            RunMethod::Wasm => Vec::new(),
+            RunMethod::Native | RunMethod::Interpreted { .. } => {
+                link_modules(&copy, &packages).map_err(failed)?
+            }
         };
-        let provided = Provided {
+        let provided = ProvidedPaths {
             skill: copy.root.as_path().to_owned(),
             interpreters: found.places(),
             packages: linked,
@@ -138,48 +140,48 @@ impl OpenSkillRuntime {
         })
     }
 
-    /// Finds the folder that something of is run, and fetches it where it is not here.
-    fn source(&mut self, skill: &Skill, plan: &Plan) -> Result<Source, RuntimeError> {
+    /// Finds the folder that contains the script, fetching it if necessary.
+    fn source(&mut self, skill: &Skill, plan: &Plan) -> Result<RunSource, RuntimeError> {
         let subject = &plan.subject;
         match &skill.place {
-            Place::Served(served) => {
+            SkillLocation::Served(served) => {
                 let unpacked = self.unpack(skill, served, subject.bundle)?;
-                // Each file was held to what was approved when it was fetched.
+                // Each file was checked against the approval when it was fetched.
                 let root = unpacked.root()?;
                 let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
-                let (expected, script) = (Expected::Bundle(digest), plan.script.clone());
-                Ok(Source { root, expected, script, _unpacked: Some(unpacked) })
+                let (expected, script) = (ExpectedDigest::Bundle(digest), plan.script.clone());
+                Ok(RunSource { root, expected, script, _unpacked: Some(unpacked) })
             }
-            Place::Builtin(_) | Place::Folder { .. } => {
-                self.what_runs(skill, subject, plan.script.as_deref())
+            SkillLocation::Builtin(_) | SkillLocation::Folder { .. } => {
+                self.local_source(skill, subject, plan.script.as_deref())
             }
         }
     }
 
-    /// Makes sure that there is something to run. Of a skill that is not here yet nothing is known.
+    /// Checks that the requested script exists. Nothing is known about a skill that has not been fetched yet.
     pub(crate) fn check_script(
         &self,
         subject: &Subject,
         named: Option<&str>,
     ) -> Result<(), RuntimeError> {
         let skill = self.skill(&subject.skill_id)?;
-        if matches!(skill.place, Place::Served(_)) {
+        if matches!(skill.place, SkillLocation::Served(_)) {
             return Ok(());
         }
-        let source = self.what_runs(skill, subject, named)?;
+        let source = self.local_source(skill, subject, named)?;
         choose(&candidates(&source.root)?, source.script.as_deref())
             .map(drop)
-            .map_err(|message| not_run(subject, message, could_run(skill)))
+            .map_err(|message| script_error(subject, message, installed_commands_hint(skill)))
     }
 
-    /// Returns the folder of a skill that is here: its own, or that of a command which csk installed from it.
-    fn what_runs(
+    /// Returns the folder of a local skill: its own, or that of a command that csk installed from it.
+    fn local_source(
         &self,
         skill: &Skill,
         subject: &Subject,
         named: Option<&str>,
-    ) -> Result<Source, RuntimeError> {
-        let wrong = |message: &str| not_run(subject, message.to_owned(), None);
+    ) -> Result<RunSource, RuntimeError> {
+        let wrong = |message: &str| script_error(subject, message.to_owned(), None);
         let from =
             skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
         let command = from.zip(named).and_then(|(from, named)| {
@@ -187,60 +189,64 @@ impl OpenSkillRuntime {
             Some((path.clone(), from.runtime.as_ref()?))
         });
         if let Some((path, (name, id, list))) = command {
-            let home =
-                self.places()?.csk_home.as_ref().ok_or_else(|| wrong("csk has no home here"))?;
-            let root = Root::open(&runtime_place(home, name, id))?;
-            let (expected, script) = (Expected::Runtime(*list), Some(path.to_string()));
-            return Ok(Source { root, expected, script, _unpacked: None });
+            let home = self
+                .places()?
+                .csk_home
+                .as_ref()
+                .ok_or_else(|| wrong("csk's home folder was not found"))?;
+            let root = Root::open(&command_files_path(home, name, id))?;
+            let (expected, script) = (ExpectedDigest::CommandFiles(*list), Some(path.to_string()));
+            return Ok(RunSource { root, expected, script, _unpacked: None });
         }
         let root =
-            crate::disclose::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
-        let (expected, script) = (Expected::Bundle(subject.folder), named.map(str::to_owned));
-        Ok(Source { root, expected, script, _unpacked: None })
+            crate::disclose::load::open(skill)?.ok_or_else(|| wrong("the skill has no scripts"))?;
+        let (expected, script) = (ExpectedDigest::Bundle(subject.folder), named.map(str::to_owned));
+        Ok(RunSource { root, expected, script, _unpacked: None })
     }
 }
 
 /// The interpreters of a run.
 struct Interpreters {
-    /// The one that runs the script, where one does.
+    /// The interpreter of the script, if it has one.
     own: Option<Interpreter>,
-    /// Programs that scripts of every kind start, and expect to be those of the project.
+    /// Interpreters that scripts often start themselves and expect to be the project's.
     companions: Vec<Interpreter>,
 }
 
-/// Programs that scripts of every kind start.
+/// Names of those interpreters.
 const COMPANIONS: [&str; 3] = ["python3", "python", "node"];
 
 impl Interpreters {
-    /// Finds what runs a script, and has TypeScript run by what can.
-    fn find(chosen: &mut Chosen, search: &Search<'_>) -> Result<Self, String> {
+    /// Finds the interpreters of a script, and adds the flag for TypeScript if needed.
+    fn find(chosen: &mut ChosenScript, search: &Search<'_>) -> Result<Self, String> {
         let companions =
             || COMPANIONS.into_iter().filter_map(|name| interpreter(name, search).ok()).collect();
         match &chosen.runs {
-            Runs::Wasm => Ok(Self { own: None, companions: Vec::new() }),
-            Runs::Itself => Ok(Self { own: None, companions: companions() }),
-            Runs::By { interpreter: name, .. } => {
+            RunMethod::Wasm => Ok(Self { own: None, companions: Vec::new() }),
+            RunMethod::Native => Ok(Self { own: None, companions: companions() }),
+            RunMethod::Interpreted { interpreter: name, .. } => {
                 let own = interpreter(name, search)?;
                 let companions = companions();
-                with_types(chosen, own.types)?;
+                add_typescript_flag(chosen, own.types)?;
                 Ok(Self { own: Some(own), companions })
             }
         }
     }
 
-    /// Leaves out what no run may read: an interpreter may live in a folder with much else, and never are our own files granted with it.
-    fn retain_foreign(&mut self, home: Option<&Path>, own: &[PathBuf]) {
+    /// Drops paths that no run may read. An interpreter may be installed next to other files, and our own files are
+    /// never granted with it.
+    fn retain_allowed(&mut self, home: Option<&Path>, own: &[PathBuf]) {
         for found in self.own.iter_mut().chain(&mut self.companions) {
             found.places.retain(|place| {
                 let real = std::fs::canonicalize(place).unwrap_or_else(|_| place.clone());
                 [place, &real].iter().all(|place| {
-                    !touches(place, own) && home.is_none_or(|home| !home.starts_with(place))
+                    !overlaps(place, own) && home.is_none_or(|home| !home.starts_with(place))
                 })
             });
         }
     }
 
-    /// Returns what they need to be read beside the system, each once.
+    /// Returns the paths that they must be able to read besides the system, without duplicates.
     fn places(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = Vec::new();
         for place in self.own.iter().chain(&self.companions).flat_map(|found| &found.places) {
@@ -252,22 +258,22 @@ impl Interpreters {
     }
 }
 
-/// Reads the module that runs, if it is one.
+/// Reads the script's bytes if it is a WebAssembly module.
 fn module(
     subject: &Subject,
-    chosen: &Chosen,
+    chosen: &ChosenScript,
     copied: &Root,
 ) -> Result<Option<Vec<u8>>, RuntimeError> {
     match &chosen.runs {
-        Runs::Itself | Runs::By { .. } => Ok(None),
-        Runs::Wasm => {
+        RunMethod::Native | RunMethod::Interpreted { .. } => Ok(None),
+        RunMethod::Wasm => {
             let path = RelPath::new(&chosen.path)
-                .map_err(|error| not_run(subject, error.to_string(), None))?;
+                .map_err(|error| script_error(subject, error.to_string(), None))?;
             match copied.read(&path, MAX_MODULE as u64) {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(FsError::TooLarge { size, .. }) => {
                     let size = usize::try_from(size).unwrap_or(usize::MAX);
-                    let error = WasmError::TooLarge { size, most: MAX_MODULE };
+                    let error = WasmError::TooLarge { size, max: MAX_MODULE };
                     Err(wasm_error(&chosen.path, &error))
                 }
                 Err(error) => Err(error.into()),
@@ -276,7 +282,8 @@ fn module(
     }
 }
 
-/// Lets a script of node find the packages of the project: node looks for them in the folders above the script. Returns what it reads then.
+/// Links the project's `node_modules` into the parent folders of the copy, where node looks for packages. Returns the
+/// paths that it must be able to read.
 fn link_modules(copy: &PrivateCopy, packages: &ProjectPackages) -> io::Result<Vec<PathBuf>> {
     let mut reads: Vec<PathBuf> =
         packages.node.iter().chain(&packages.node_links).cloned().collect();
@@ -298,12 +305,13 @@ fn symlink(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn not_run(subject: &Subject, message: String, hint: Option<String>) -> RuntimeError {
+fn script_error(subject: &Subject, message: String, hint: Option<String>) -> RuntimeError {
     RuntimeError::Script { skill: subject.skill_id.clone(), message, hint }
 }
 
-/// Names the commands that csk installed from a skill: they are no files of it, and run all the same.
-fn could_run(skill: &Skill) -> Option<String> {
+/// Returns a hint that lists the commands csk installed from a skill. They can be run although they are not files of
+/// the skill.
+fn installed_commands_hint(skill: &Skill) -> Option<String> {
     let commands = &skill.provenance.as_ref()?.commands;
     let call =
         |name: &String| format!("openskills run {} {}", shell_word(&skill.name), shell_word(name));
@@ -311,16 +319,16 @@ fn could_run(skill: &Skill) -> Option<String> {
     if calls.is_empty() {
         return None;
     }
-    Some(format!("csk installed commands of it: {}", calls.join(", or ")))
+    Some(format!("csk installed its commands; try: {}", calls.join(", or ")))
 }
 
-/// Returns why a module is not run.
+/// Converts an engine error to a runtime error.
 pub(crate) fn wasm_error(module: &str, error: &WasmError) -> RuntimeError {
     let (module, message) = (module.to_owned(), error.to_string());
     RuntimeError::WasmError { module, message, hint: error.hint() }
 }
 
-/// Lists the files of a skill with how each begins.
+/// Lists the files of a skill with their first bytes.
 fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
     let mut all = Vec::new();
     for entry in walk(root, &WalkLimits::SKILL)? {
@@ -339,7 +347,7 @@ fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
     Ok(all)
 }
 
-/// Returns the real path of a workspace, unless it is more than anybody means.
+/// Returns the real path of a workspace, unless it is too broad to be one.
 fn real_workspace(
     path: &Path,
     home: Option<&Path>,
@@ -347,21 +355,25 @@ fn real_workspace(
 ) -> Result<PathBuf, RuntimeError> {
     let setup = |message: String| RuntimeError::Setup {
         message,
-        hint: Some("name the folder of a project: --workspace DIR".to_owned()),
+        hint: Some("pass a project folder: `--workspace DIR`".to_owned()),
     };
-    let real = std::fs::canonicalize(path)
-        .map_err(|error| setup(format!("{}: {error}", path.display())))?;
+    let real = std::fs::canonicalize(path).map_err(|error| {
+        setup(format!("cannot open the workspace `{}`: {error}", path.display()))
+    })?;
     let home = home.and_then(|home| std::fs::canonicalize(home).ok());
     let is_too_much = real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real));
     if !real.is_dir() {
-        return Err(setup(format!("{} is not a folder", path.display())));
+        return Err(setup(format!("the workspace `{}` is not a folder", path.display())));
     }
     if is_too_much {
-        return Err(setup(format!("{} holds more than a project", path.display())));
-    }
-    if touches(&real, own) {
         return Err(setup(format!(
-            "{} holds files of openskills or csk, or is one of their folders",
+            "cannot use `{}` as a workspace: it contains your home folder",
+            path.display()
+        )));
+    }
+    if overlaps(&real, own) {
+        return Err(setup(format!(
+            "cannot use `{}` as a workspace: it contains openskills or csk files",
             path.display()
         )));
     }

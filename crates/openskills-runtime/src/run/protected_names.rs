@@ -1,4 +1,4 @@
-//! Names that no run may bring to a workspace, even one that it writes directly.
+//! Enforces that no run creates a protected name in a workspace, even with direct writes.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sandbox::{Spec, Writes};
 
-/// The protected names that a workspace has. One that is written directly may get more; they do not stay, whatever else goes wrong.
+/// The protected names in a workspace before a run. Names added by direct writes are moved away on drop, even if the
+/// run fails.
 pub(crate) struct ProtectedNames {
     workspace: Option<(PathBuf, std::fs::Permissions)>,
     present: Result<BTreeSet<OsString>, String>,
@@ -26,12 +27,13 @@ impl ProtectedNames {
         }
     }
 
-    /// Moves what came to stand under such a name out of the way, to a name that nothing looks for and nobody has.
+    /// Renames every protected name that the run created to an unused, harmless name.
     pub(crate) fn check(&mut self) -> Result<(), String> {
         let Some((workspace, rights)) = self.workspace.take() else { return Ok(()) };
-        // A folder that cannot be looked into hides what is in it.
-        std::fs::set_permissions(&workspace, rights)
-            .map_err(|error| format!("{}: {error}", workspace.display()))?;
+        // An unreadable folder would hide its contents.
+        std::fs::set_permissions(&workspace, rights).map_err(|error| {
+            format!("cannot restore the permissions of `{}`: {error}", workspace.display())
+        })?;
         let present = self.present.clone()?;
         let mut told = Vec::new();
         for name in listed(&workspace)?.difference(&present) {
@@ -44,12 +46,12 @@ impl ProtectedNames {
             let moved = std::fs::rename(&path, &aside);
             told.push(match moved {
                 Ok(()) => format!(
-                    "it made {}, which is protected; it is {} now",
+                    "it created the protected name `{}`, which was moved to `{}`",
                     path.display(),
                     aside.display()
                 ),
                 Err(error) => format!(
-                    "it made {}, which is protected, and it cannot be moved: {error}",
+                    "it created the protected name `{}`, which cannot be moved: {error}",
                     path.display()
                 ),
             });
@@ -60,14 +62,14 @@ impl ProtectedNames {
 
 impl Drop for ProtectedNames {
     fn drop(&mut self) {
-        // Where a run ended early there is nobody to tell, and nothing stays all the same.
+        // If a run ended early, the names are still moved away, although nothing can be reported.
         let _ = self.check();
     }
 }
 
-/// Returns the protected names in a folder, with the `HEAD` of a folder that git takes for a repository.
+/// Returns the protected names in a folder, including the `HEAD` of a folder that git treats as a repository.
 fn listed(folder: &Path) -> Result<BTreeSet<OsString>, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", folder.display());
     let mut names = BTreeSet::new();
     let mut parts = BTreeSet::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {

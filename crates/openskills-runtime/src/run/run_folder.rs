@@ -1,5 +1,5 @@
-//! Folders that runs work in: copies of skills and empty workspaces. Each has a lock that the kernel holds for its process, so
-//! what a killed run left is known at once, and a folder in use is never taken for that.
+//! Temporary folders of runs: copies of skills and empty workspaces. Each has a file lock that the kernel releases when
+//! its process dies, so leftovers of killed runs are recognized, and a folder in use is never mistaken for one.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -10,27 +10,27 @@ use std::time::Duration;
 
 use skill_fs::{AbsPath, FsError, make_private_folder};
 
-/// The folder of all of them.
+/// The folder that contains all run folders.
 pub(crate) const FOLDER: &str = "runs";
-/// The lock of a folder, in it; and the one that is held while folders are made and looked at.
+/// The lock file in each run folder.
 const LOCK: &str = "lock";
-const ALL: &str = ".lock";
-/// Where files are.
+const BASE_LOCK: &str = ".lock";
+/// The subfolder for files.
 const FILES: &str = "files";
-/// One without a lock is of an older version, which may still run.
-const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+/// A folder without a lock may belong to a running older version, so it is only removed after this time.
+const MAX_UNLOCKED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A folder of a run; it goes when it is dropped.
+/// A temporary folder of a run, removed on drop.
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     files: PathBuf,
-    // Dropped in this order: the folder goes while it is still locked.
+    // Dropped in this order, so that the folder is removed while it is still locked.
     _folder: tempfile::TempDir,
     _lock: File,
 }
 
 impl RunFolder {
-    /// Makes an empty folder below `base`.
+    /// Creates an empty folder in `base`.
     pub(crate) fn new(base: &AbsPath) -> Result<Self, FsError> {
         make_private_folder(base)?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
@@ -52,12 +52,12 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // The lock goes last: what is left without one is not known for a leftover.
+        // Remove the lock last: without it, leftovers would not be recognized.
         let _ = remove_all(&self.files);
     }
 }
 
-/// What a killed run left. Its lock is held, so no other process touches it.
+/// A leftover of a killed run. Its lock is held, so no other process touches it.
 #[derive(Debug)]
 pub(crate) struct LeftOver {
     pub(crate) path: PathBuf,
@@ -65,19 +65,19 @@ pub(crate) struct LeftOver {
 }
 
 impl LeftOver {
-    /// Removes it, its lock last.
+    /// Removes the folder, its lock last.
     pub(crate) fn remove(&self) -> io::Result<()> {
         remove_all(&self.path.join(FILES))?;
         remove_all(&self.path)
     }
 
-    /// Returns how many bytes its files have.
+    /// Returns the total size of its files in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         size(&self.path)
     }
 }
 
-/// Removes a folder with everything in it. Folders that somebody closed are opened first.
+/// Removes a folder and its contents, making subfolders writable if necessary.
 pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -89,16 +89,17 @@ pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what killed runs left. What cannot be removed is left for the next time, and shown by `openskills cache`.
+/// Removes leftovers of killed runs. Those that cannot be removed stay until the next time and are shown by `openskills
+/// cache`.
 pub(crate) fn sweep(base: &AbsPath) {
     for left in left_over(base).unwrap_or_default() {
         let _ = left.remove();
     }
 }
 
-/// Finds what killed runs left.
+/// Finds leftovers of killed runs.
 pub(crate) fn left_over(base: &AbsPath) -> io::Result<Vec<LeftOver>> {
-    // A link leads to what is somebody else's.
+    // Never follow a link to another folder.
     match fs::symlink_metadata(base.as_path()) {
         Ok(metadata) if metadata.is_dir() => {}
         _ => return Ok(Vec::new()),
@@ -108,37 +109,40 @@ pub(crate) fn left_over(base: &AbsPath) -> io::Result<Vec<LeftOver>> {
     for entry in fs::read_dir(base.as_path())? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            found.extend(look_at(&entry)?);
+            found.extend(left_over_in(&entry)?);
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
 }
 
-fn look_at(entry: &fs::DirEntry) -> io::Result<Option<LeftOver>> {
+fn left_over_in(entry: &fs::DirEntry) -> io::Result<Option<LeftOver>> {
     let path = entry.path();
     let lock = match OpenOptions::new().write(true).open(path.join(LOCK)) {
         Ok(lock) => lock,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
-            // Nobody makes one now; an empty one is the last of what was being removed.
+            // No folder is being created while the base lock is held, so an empty one is the rest of an unfinished
+            // removal.
             let is_empty = fs::read_dir(&path)?.next().is_none();
-            return Ok((is_empty || age > OLD).then_some(LeftOver { path, _lock: None }));
+            return Ok(
+                (is_empty || age > MAX_UNLOCKED_AGE).then_some(LeftOver { path, _lock: None })
+            );
         }
-        // What cannot be looked at is not taken for anything.
+        // Leave unreadable folders alone.
         Err(_) => return Ok(None),
     };
     let is_free = lock.try_lock().is_ok();
     Ok(is_free.then_some(LeftOver { path, _lock: Some(lock) }))
 }
 
-/// Takes the lock under which folders are made and looked at. It is held for a moment only.
+/// Takes the lock for creating and inspecting run folders. It is only held briefly.
 fn lock_all(base: &AbsPath) -> io::Result<File> {
     let file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
-        .open(base.join(ALL).as_path())?;
+        .open(base.join(BASE_LOCK).as_path())?;
     file.lock()?;
     Ok(file)
 }

@@ -1,56 +1,56 @@
-//! From a permit to what the sandbox takes. Whatever is not in the permit is not in there.
+//! Builds the sandbox specification from a permit. It contains nothing beyond the permit.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use sandbox::{Guarantee, Limits, Network, Spec, Stdin, Workspace, Writes};
-use skill::capabilities::{Anchor, Place, Reach};
+use skill::capabilities::{Anchor, AnchoredFolder, Reach};
 use skill_state::SkillSource;
 
-use super::choose::{Chosen, Runs};
+use super::choose::{ChosenScript, RunMethod};
 use super::environment::environment;
 use super::interpreter::Interpreter;
-use super::outside::{path_of, touches};
+use super::outside::{overlaps, path_of};
 use super::packages::ProjectPackages;
-use super::{Invocation, Provided};
+use super::{Invocation, ProvidedPaths};
 use crate::decide::permit::Permit;
 
-/// What was found on this machine for a run.
+/// What was found for a run on this machine.
 pub(crate) struct RunInputs<'a> {
-    /// What it is given without a grant.
-    pub(crate) provided: &'a Provided,
+    /// Paths that it gets without a grant.
+    pub(crate) provided: &'a ProvidedPaths,
     /// The script in the copy of the skill.
     pub(crate) script: &'a Path,
-    /// What runs, and how.
-    pub(crate) chosen: &'a Chosen,
+    /// The script, and how to run it.
+    pub(crate) chosen: &'a ChosenScript,
     pub(crate) interpreter: Option<&'a Interpreter>,
-    /// Python and node as the project has them, for scripts that start them.
+    /// The project's Python and node, for scripts that start them.
     pub(crate) companions: &'a [Interpreter],
-    /// The project's folders of packages for node, and what links in them lead to.
+    /// The project's packages.
     pub(crate) packages: &'a ProjectPackages,
-    /// The environment of the caller, of which only what is named is given on.
+    /// The caller's environment; only granted variables are passed on.
     pub(crate) env: &'a [(OsString, OsString)],
 }
 
-/// Runs a module of Python as `-m` does, but for where it is looked for.
+/// Runs a Python module like `-m` does, but imports it from the skill.
 const RUN_MODULE: &str = "import runpy, sys; sys.path[0] = sys.argv[1]; name = sys.argv[2]; \
                           del sys.argv[1:3]; runpy.run_module(name, run_name='__main__', alter_sys=True)";
 
-/// The memory of a module, unless more is asked for.
+/// The default memory limit of a module.
 const WASM_MEMORY: u64 = 128 << 20;
 
-/// Returns what the sandbox is to run, and with which capabilities.
+/// Returns the program for the sandbox with its arguments and capabilities.
 pub(crate) fn spec(permit: &Permit, inputs: &RunInputs<'_>) -> Result<Spec, String> {
     let (capabilities, options) = (permit.capabilities(), &permit.plan().invocation);
     let (program, mut args) = program(inputs);
     args.extend(options.args.iter().cloned());
-    let may_write = capabilities.write.has(&Place::at(Anchor::Workspace));
+    let may_write = capabilities.write.has(&AnchoredFolder::at(Anchor::Workspace));
     let writes = match (may_write, permit.may_write_directly()) {
         (false, _) => Writes::Never,
         (true, true) if permit.may_delete() => Writes::Direct,
         (true, true) => {
-            return Err("direct writes need the approval of deletions: --deletions".to_owned());
+            return Err("direct writes also need approval for deletions: --deletions".to_owned());
         }
         (true, false) => Writes::Layer,
     };
@@ -59,13 +59,13 @@ pub(crate) fn spec(permit: &Permit, inputs: &RunInputs<'_>) -> Result<Spec, Stri
     read.extend(provided.interpreters.iter().cloned());
     read.extend(granted_places(&capabilities.read, provided)?);
     read.extend(provided.packages.iter().cloned());
-    // What is sent cannot be taken back, so a dry run sends nothing.
+    // Sent data cannot be taken back, so a dry run sends nothing.
     let is_cut = capabilities.network.is_nothing() || options.dry_run;
     let network = if is_cut { Network::None } else { Network::Proxy };
-    let is_wasm = inputs.chosen.runs == Runs::Wasm;
-    // A program of this machine starts in its workspace; one in WebAssembly sees it only if it may read or write it.
+    let is_wasm = inputs.chosen.runs == RunMethod::Wasm;
+    // A native program starts in its workspace; a module only sees the workspace if it may read or write it.
     let has_workspace =
-        !is_wasm || may_write || capabilities.read.has(&Place::at(Anchor::Workspace));
+        !is_wasm || may_write || capabilities.read.has(&AnchoredFolder::at(Anchor::Workspace));
     let workspace = Workspace { path: provided.workspace.clone(), writes };
     Ok(Spec {
         program,
@@ -77,22 +77,22 @@ pub(crate) fn spec(permit: &Permit, inputs: &RunInputs<'_>) -> Result<Spec, Stri
         network,
         limits: limits(options, &inputs.chosen.runs),
         stdin: stdin(options),
-        handed: None,
+        payload: None,
         required: required(permit.plan().subject.source, writes, permit.allow_degraded()),
         strongest: sandbox::Tier::A,
     })
 }
 
-/// Returns the program that starts, and what stands before the script's own arguments.
+/// Returns the program to start, and the arguments before the script's own.
 fn program(inputs: &RunInputs<'_>) -> (PathBuf, Vec<OsString>) {
     match (&inputs.chosen.runs, inputs.interpreter) {
-        (Runs::Itself | Runs::Wasm, _) | (Runs::By { .. }, None) => {
+        (RunMethod::Native | RunMethod::Wasm, _) | (RunMethod::Interpreted { .. }, None) => {
             (inputs.script.to_owned(), Vec::new())
         }
-        (Runs::By { options, .. }, Some(interpreter)) => {
+        (RunMethod::Interpreted { options, .. }, Some(interpreter)) => {
             let mut args: Vec<OsString> = options.iter().map(OsString::from).collect();
             match &inputs.chosen.module {
-                // The folder that a module is imported from is the skill's, wherever it runs.
+                // A module is imported from the skill, whatever the working folder is.
                 Some(module) => {
                     let folder = inputs.provided.skill.join(module.folder).into_os_string();
                     args.extend(["-c".into(), RUN_MODULE.into(), folder, (&module.name).into()]);
@@ -104,11 +104,11 @@ fn program(inputs: &RunInputs<'_>) -> (PathBuf, Vec<OsString>) {
     }
 }
 
-fn limits(options: &Invocation, runs: &Runs) -> Limits {
+fn limits(options: &Invocation, runs: &RunMethod) -> Limits {
     let usual = Limits::default();
     let memory = match runs {
-        Runs::Wasm => WASM_MEMORY,
-        Runs::Itself | Runs::By { .. } => usual.memory,
+        RunMethod::Wasm => WASM_MEMORY,
+        RunMethod::Native | RunMethod::Interpreted { .. } => usual.memory,
     };
     Limits {
         wall: options.timeout.unwrap_or(usual.wall),
@@ -119,7 +119,7 @@ fn limits(options: &Invocation, runs: &Runs) -> Limits {
 
 fn stdin(options: &Invocation) -> Stdin {
     match &options.input {
-        // Defaults of the skill do not take the place of what is piped in.
+        // The skill's defaults do not replace piped input.
         Some(input) if !(input.is_default() && options.is_piped) => {
             Stdin::Bytes(input.as_str().as_bytes().to_vec())
         }
@@ -128,7 +128,7 @@ fn stdin(options: &Invocation) -> Stdin {
     }
 }
 
-/// Returns what must hold: for a third-party skill everything but a bound on memory, for others the core.
+/// Returns the required guarantees: for an untrusted skill everything except the memory limit, for others the core.
 pub(super) fn required(
     source: SkillSource,
     writes: Writes,
@@ -140,13 +140,17 @@ pub(super) fn required(
             Guarantee::ALL.into_iter().filter(|guarantee| *guarantee != Guarantee::Mem).collect()
         }
     };
-    // What is written directly must not reach names that run or steer something.
+    // Direct writes must not reach protected names.
     let more = (writes == Writes::Direct).then_some(Guarantee::SubpathProtect);
     all.into_iter().chain(more).filter(|guarantee| !without.contains(guarantee)).collect()
 }
 
-/// Returns the paths of granted places. Each was granted by its real path; one that leads elsewhere by now was not.
-fn granted_places(read: &Reach<Place>, provided: &Provided) -> Result<Vec<PathBuf>, String> {
+/// Returns the paths of granted places. Each was granted by its real path, so a path that now leads elsewhere is not
+/// covered.
+fn granted_places(
+    read: &Reach<AnchoredFolder>,
+    provided: &ProvidedPaths,
+) -> Result<Vec<PathBuf>, String> {
     let Reach::Only(places) = read else { return Ok(Vec::new()) };
     let mut paths = Vec::new();
     for (place, path) in
@@ -156,14 +160,14 @@ fn granted_places(read: &Reach<Place>, provided: &Provided) -> Result<Vec<PathBu
             Ok(real) if real == path => paths.push(path),
             Ok(real) => {
                 return Err(format!(
-                    "`{place}` leads to {} now, which was not approved",
+                    "`{place}` now resolves to `{}`, which was not approved",
                     real.display()
                 ));
             }
-            // What is gone cannot be read, whoever granted it.
+            // A deleted path cannot be read anyway.
             Err(_) => {}
         }
     }
-    paths.retain(|path| !touches(path, &provided.own));
+    paths.retain(|path| !overlaps(path, &provided.own));
     Ok(paths)
 }

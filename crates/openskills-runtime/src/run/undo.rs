@@ -1,34 +1,34 @@
-//! What the last run did to a workspace, kept so that it can be taken back.
+//! Stores what the last run changed in a workspace, so that it can be undone.
 //!
-//! `undo/NAME.json` in the state folder says what was replaced, and names the folder beside it that has it; or it says why the last run cannot be
-//! taken back. `undo/NAME.pending` stands beside it while a run changes the workspace (`keeping`): where a run was killed, nothing is taken back,
-//! since the record is of a run before it.
+//! `undo/NAME.json` in the state folder lists what was replaced and names the folder beside it that holds the replaced
+//! files, or it states why the last run cannot be undone. `undo/NAME.pending` exists while a run changes the workspace
+//! (see `journal`): after a killed run nothing is undone, because the record belongs to the run before it.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-mod keeping;
+mod journal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sandbox::undo::{Replaced, UndoError, check, take_back};
+use sandbox::undo::{ReplacedPath, UndoError, check, revert};
 use serde::{Deserialize, Serialize};
 use skill::Digest;
 use skill_fs::{AbsPath, read_own_file};
 
-pub(crate) use self::keeping::{DIRECT, Keeping, NO_STATE, RunIds};
+pub(crate) use self::journal::{DIRECT, NO_STATE, RunIds, UndoJournal};
 use crate::RuntimeError;
 
 const FOLDER: &str = "undo";
-/// How large a record may be.
+/// Larger records are rejected, in bytes.
 const MAX_RECORD: u64 = 16 << 20;
-/// The version of the format. Records of the first one have no owners of files, and none says why a run cannot be taken back.
+/// The format version. Version 1 has no file owners and no `cannot_undo`.
 const VERSION: u32 = 2;
 
-/// What a run committed.
+/// The changes that the last run applied to a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LastCommit {
+pub struct LastApplied {
     /// The version of this format.
     version: u32,
     /// The workspace.
@@ -37,19 +37,20 @@ pub struct LastCommit {
     pub skill_id: String,
     /// The run.
     pub execution_id: String,
-    /// When, in seconds since 1970.
-    pub committed_at: i64,
-    /// The folder that has what was there before; empty if nothing is kept.
+    /// When the changes were applied, as a Unix timestamp in seconds.
+    #[serde(alias = "committed_at")]
+    pub applied_at: i64,
+    /// The folder with the original files; empty if none are kept.
     kept: String,
-    /// Every path, sorted.
-    pub replaced: Vec<Replaced>,
-    /// Why it cannot be taken back.
+    /// Every changed path, sorted.
+    pub replaced: Vec<ReplacedPath>,
+    /// Why the run cannot be undone, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cannot_undo: Option<String>,
 }
 
-impl LastCommit {
-    /// Returns what the last run committed to a workspace; an error if it cannot be taken back.
+impl LastApplied {
+    /// Loads the changes of the last run in a workspace; fails if they cannot be undone.
     pub(crate) fn load(state: &AbsPath, workspace: &Path) -> Result<Option<Self>, RuntimeError> {
         let found = match read(&pending(state, workspace))? {
             None => read(&pointer(state, workspace))?,
@@ -61,7 +62,7 @@ impl LastCommit {
         if let Some(why) = &found.cannot_undo {
             return Err(RuntimeError::Setup {
                 message: format!(
-                    "the last run of `{}` in {} cannot be taken back: {why}",
+                    "cannot undo the last run of `{}` in `{}`: {why}",
                     found.skill_id,
                     workspace.display()
                 ),
@@ -71,17 +72,17 @@ impl LastCommit {
         Ok(is_plain(&found.kept).then_some(found))
     }
 
-    /// Makes sure that all of it can be taken back. Returns folders that would stay, since something else is in them by now.
+    /// Checks that everything can be undone. Returns folders that would be kept because they are no longer empty.
     pub(crate) fn check(&self, state: &AbsPath) -> Result<Vec<PathBuf>, RuntimeError> {
         check(&self.workspace, self.kept(state).as_path(), &self.replaced)
             .map_err(|error| self.refused(&error))
     }
 
-    /// Puts back what was there before. Returns folders that stay, since something else is in them by now.
+    /// Restores the original files. Returns folders that are kept because they are no longer empty.
     pub(crate) fn take_back(&self, state: &AbsPath) -> Result<Vec<PathBuf>, RuntimeError> {
-        let stay = take_back(&self.workspace, self.kept(state).as_path(), &self.replaced)
+        let stay = revert(&self.workspace, self.kept(state).as_path(), &self.replaced)
             .map_err(|error| self.refused(&error))?;
-        // What a record names must be there as long as it is. One that stays finds everything taken back.
+        // Remove the record before the originals that it refers to.
         if fs::remove_file(pointer(state, &self.workspace).as_path()).is_ok() {
             remove_kept(state, &self.kept);
         }
@@ -97,25 +98,27 @@ impl LastCommit {
     }
 }
 
-fn read(file: &AbsPath) -> Result<Option<LastCommit>, RuntimeError> {
+fn read(file: &AbsPath) -> Result<Option<LastApplied>, RuntimeError> {
     let Some(bytes) = read_own_file(file, MAX_RECORD)? else { return Ok(None) };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| RuntimeError::Setup {
-        message: format!("{file} cannot be read: {error}"),
-        hint: Some("it only says what `openskills undo` takes back, and may be deleted".to_owned()),
+        message: format!("cannot read `{file}`: {error}"),
+        hint: Some(
+            "delete the file; it only records what `openskills undo` would revert".to_owned(),
+        ),
     })
 }
 
-/// Returns true for the name of a folder of ours.
+/// Returns true for a valid name of a backup folder.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Returns the record of a workspace.
+/// Returns the path of a workspace's record.
 fn pointer(state: &AbsPath, workspace: &Path) -> AbsPath {
     file(state, workspace, "json")
 }
 
-/// Returns the record of a run that changes a workspace just now, or was killed when it did.
+/// Returns the path of the record of a run that is changing a workspace, or was killed while it did.
 fn pending(state: &AbsPath, workspace: &Path) -> AbsPath {
     file(state, workspace, "pending")
 }

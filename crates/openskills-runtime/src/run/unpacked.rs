@@ -1,4 +1,4 @@
-//! Files that are looked at, or run, before they are anywhere else.
+//! Temporary folders for files that are inspected or run before they are installed.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -8,10 +8,10 @@ use skill_fs::{AbsPath, FsError, Root};
 use skill_pack::Package;
 
 use crate::run::{RunFolder, run_folder};
-use crate::state::decided::nowhere;
+use crate::state::decisions::no_state_folder;
 use crate::{Places, RuntimeError};
 
-/// A folder with files of a skill; it goes when it is dropped.
+/// A temporary folder with files of a skill, removed on drop.
 pub(crate) struct Unpacked {
     folder: RunFolder,
     root: PathBuf,
@@ -19,16 +19,16 @@ pub(crate) struct Unpacked {
 
 impl Unpacked {
     pub(crate) fn new(places: &Places) -> Result<Self, RuntimeError> {
-        let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?;
+        let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(no_state_folder)?;
         let base = base.join(run_folder::FOLDER);
-        // Whoever only installs would otherwise keep what a killed install left for ever.
+        // Otherwise users who only install skills would keep the leftovers of killed installs forever.
         run_folder::sweep(&base);
         let folder = RunFolder::new(&base)?;
         let root = folder.path().to_owned();
         Ok(Self { folder, root })
     }
 
-    /// Writes a package into one.
+    /// Unpacks a package into a temporary folder.
     pub(crate) fn of(places: &Places, package: &Package) -> Result<Self, RuntimeError> {
         let Self { folder, .. } = Self::new(places)?;
         let root = folder.path().join(&package.name);

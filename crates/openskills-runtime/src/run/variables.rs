@@ -1,8 +1,9 @@
-//! Variables of the environment that are never given on to a script: they change what runs, or how.
+//! Environment variables that are never passed to a script, because they change what runs, or how.
 
 use skill::interpreters;
 
-/// What the C library, its loader and OpenSSL read to load code or settings from elsewhere. The variables of interpreters are in their table.
+/// Variables with which libc, its loader and OpenSSL load code or settings from elsewhere. Those of interpreters are in
+/// `skill::interpreters`.
 const STEERING: [&str; 11] = [
     "GCONV_PATH",
     "LOCPATH",
@@ -17,35 +18,34 @@ const STEERING: [&str; 11] = [
     "OPENSSL_ENGINES",
 ];
 
-/// What speaks for the user.
-const AGENT: &str = "SSH_AUTH_SOCK";
+/// The SSH agent can act on behalf of the user.
+const SSH_AGENT: &str = "SSH_AUTH_SOCK";
 
-/// What a run has of its own.
+/// Variables that the runtime sets itself.
 const OWN: [&str; 3] = ["PATH", "HOME", "TMPDIR"];
 
-/// Beginnings of names that loaders read.
+/// Prefixes of loader variables.
 const LOADERS: [&str; 2] = ["LD_", "DYLD_"];
 
-/// Returns true for what changes what an interpreter runs or loads. Loaders are left out: where an interpreter lives elsewhere, it may
-/// need them to start at all.
+/// Returns true for a variable that changes what an interpreter runs or loads. Loader variables are not included: an
+/// interpreter in an unusual location may need them to start at all.
 pub(super) fn steers_interpreters(name: &str) -> bool {
-    interpreters::is_steered_by(name) || STEERING.contains(&name) || name == AGENT
+    interpreters::loads_code(name) || STEERING.contains(&name) || name == SSH_AGENT
 }
 
-/// Returns why a variable is never given to a script.
-pub(crate) fn never_given(name: &str) -> Option<String> {
+/// Returns why a variable is never passed to scripts, if so.
+pub(crate) fn forbidden_variable(name: &str) -> Option<String> {
     let is_name = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name {
-        return Some(format!("`{name}` is not the name of a variable"));
+        return Some(format!("`{name}` is not a valid variable name"));
     }
     let is_steering = steers_interpreters(name)
         || OWN.contains(&name)
         || LOADERS.iter().any(|start| name.starts_with(start));
-    is_steering.then(|| {
-        format!("the variable `{name}` would change what runs; it is never given to a script")
-    })
+    is_steering
+        .then(|| format!("the variable `{name}` changes what runs and is never passed to scripts"))
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_an_interpreter_is_never_given() {
+    fn variables_that_control_an_interpreter_are_never_passed() {
         for name in [
             "PATH",
             "PYTHONPATH",
@@ -79,13 +79,19 @@ mod tests {
             "JULIA_LOAD_PATH",
             "GUILE_LOAD_PATH",
         ] {
-            assert!(never_given(name).is_some_and(|why| why.contains("what runs")), "{name}");
+            assert!(
+                forbidden_variable(name).is_some_and(|why| why.contains("what runs")),
+                "{name}"
+            );
         }
         for name in ["", "A B", "A=B", "1A", "A-B", "A\0", "\u{e9}"] {
-            assert!(never_given(name).is_some_and(|why| why.contains("not the name")), "{name}");
+            assert!(
+                forbidden_variable(name).is_some_and(|why| why.contains("not a valid")),
+                "{name}"
+            );
         }
         for name in ["MYVAR", "LANGUAGE", "API_TOKEN", "_x", "pythonpath"] {
-            assert_eq!(never_given(name), None, "{name}");
+            assert_eq!(forbidden_variable(name), None, "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Skills of other MCP servers: nothing of them is shown to a model before the user approved them as they are.
+//! Approval of skills from MCP servers. A model sees nothing of them until the user approves the current version.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -10,42 +10,43 @@ use skill::{Digest, Document, SKILL_FILE};
 use skill_fs::{AbsPath, Kind};
 use skill_state::{ApprovalKey, Approvals};
 
-use crate::discover::index::Place;
+use crate::discover::index::SkillLocation;
 use crate::quote::shell_word;
 use crate::run::unpacked::Unpacked;
 use crate::runtime::OpenSkillRuntime;
 use crate::served::{
-    ChangedSkills, FOLDER, Fetch, FetchError, KeptSkills, ServedFile, ServedSkill, Waits, server_of,
+    ChangedSkills, FOLDER, Fetch, FetchError, PendingStep, ServedFile, ServedSkill, SyncedSkills,
+    server_of,
 };
-use crate::state::decided::lock_state;
+use crate::state::decisions::lock_state;
 use crate::{Depth, Event, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
 
-/// Whether a skill of a server may be used.
+/// Whether a skill from a server may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
-    /// It may: the user approved it as it is, or it is no server's.
-    Given,
-    /// The user has not said so.
+    /// It may be used: the user approved the current version, or it is not from a server.
+    Approved,
+    /// The user has not approved it.
     Needed,
-    /// The user approved what it was before.
+    /// The user approved an earlier version.
     NeededAgain,
 }
 
-/// What the user approved, and which skills are suspended since because their server sent something else.
+/// The user's approvals, and the skills that are suspended because their server sent different content.
 pub(crate) struct ApprovalRecords {
     approvals: Approvals,
     changed: ChangedSkills,
 }
 
 impl OpenSkillRuntime {
-    /// Returns whether a skill may be shown to a model. Only those of MCP servers need an approval for that.
+    /// Returns whether a skill may be shown to a model. Only skills from MCP servers need approval for that.
     pub fn approval_state(&self, skill: &Skill) -> Result<ApprovalState, RuntimeError> {
         match &skill.place {
-            Place::Served(served) => {
+            SkillLocation::Served(served) => {
                 Ok(self.approval_state_by(skill, served, &self.approval_records()?))
             }
-            Place::Builtin(_) | Place::Folder { .. } => Ok(ApprovalState::Given),
+            SkillLocation::Builtin(_) | SkillLocation::Folder { .. } => Ok(ApprovalState::Approved),
         }
     }
 
@@ -63,10 +64,10 @@ impl OpenSkillRuntime {
         let ApprovalRecords { approvals, changed } = records;
         let (origin, digest) = (served.origin.as_str(), served.digest());
         let key = ApprovalKey { origin, skill: &skill.name, bundle: &digest };
-        if changed.waits(&served.origin).is_some() {
+        if changed.pending(&served.origin).is_some() {
             ApprovalState::NeededAgain
         } else if approvals.find(key, Timestamp::now(), &self.session.id).is_some() {
-            ApprovalState::Given
+            ApprovalState::Approved
         } else if approvals.last_of(&served.origin, &skill.name).is_some() {
             ApprovalState::NeededAgain
         } else {
@@ -74,69 +75,73 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Returns which server serves a skill, and whether it may be used. Where no approval can be read, none was given.
+    /// Returns which server serves a skill, and whether it may be used. If the approvals cannot be read, it is not
+    /// approved.
     pub fn served(&self, skill: &Skill) -> Option<ServedEntry> {
         let (server, uri) = skill.served_by()?;
         let approval = self.approval_state(skill).unwrap_or(ApprovalState::Needed);
         Some(ServedEntry { server: server.to_owned(), uri: uri.to_owned(), approval })
     }
 
-    /// Returns whether a model may be told of a skill: of what servers serve it hears after the user approved it. The approvals are read once; where none can be read,
-    /// none was given.
-    pub(crate) fn is_told(
+    /// Returns whether a model may see a skill. Skills from servers need approval first. The approvals are read once;
+    /// if they cannot be read, nothing is approved.
+    pub(crate) fn is_visible_to_model(
         &self,
         skill: &Skill,
         records: &OnceCell<Option<ApprovalRecords>>,
     ) -> bool {
-        let Place::Served(served) = &skill.place else { return true };
+        let SkillLocation::Served(served) = &skill.place else { return true };
         let records = records.get_or_init(|| self.approval_records().ok()).as_ref();
         records.is_some_and(|records| {
-            self.approval_state_by(skill, served, records) == ApprovalState::Given
+            self.approval_state_by(skill, served, records) == ApprovalState::Approved
         })
     }
 
-    /// Returns the skills that can be used, without those of servers that need approval.
+    /// Returns the usable skills, without those from servers that need approval.
     pub fn approved_skills(&self) -> Vec<Arc<Skill>> {
         let records = OnceCell::new();
-        self.list_skills().into_iter().filter(|skill| self.is_told(skill, &records)).collect()
+        self.list_skills()
+            .into_iter()
+            .filter(|skill| self.is_visible_to_model(skill, &records))
+            .collect()
     }
 
-    /// Refuses a skill of a server that the user has not approved as it is.
+    /// Fails if a skill is from a server and the user has not approved the current version.
     pub(crate) fn check_approved(&self, skill: &Skill) -> Result<(), RuntimeError> {
-        let Place::Served(served) = &skill.place else { return Ok(()) };
+        let SkillLocation::Served(served) = &skill.place else { return Ok(()) };
         self.check_unchanged(&skill.id, &served.origin)?;
         let what = match self.approval_state(skill)? {
-            ApprovalState::Given => return Ok(()),
-            ApprovalState::Needed => "is not approved yet",
+            ApprovalState::Approved => return Ok(()),
+            ApprovalState::Needed => "is not approved",
             ApprovalState::NeededAgain => "has changed and needs approval again",
         };
         Err(RuntimeError::NeedsApproval {
-            message: format!("`{}` of the MCP server `{}` {what}", skill.id, served.server),
-            hint: Some(format!("approve it: openskills approve {}", shell_word(&skill.id))),
+            message: format!("`{}` from MCP server `{}` {what}", skill.id, served.server),
+            hint: Some(format!("run `openskills approve {}`", shell_word(&skill.id))),
         })
     }
 
-    /// Refuses a skill whose server sent something else than what was approved: until the user has synced and approved it, nothing of it is used, not even what
-    /// is in the cache.
+    /// Fails if the skill's server sent different content than was approved. Until the user syncs and approves it
+    /// again, nothing of it is used, not even cached files.
     pub(crate) fn check_unchanged(&self, id: &str, origin: &str) -> Result<(), RuntimeError> {
-        // Other skills have no server that could send something else.
+        // Only skills from servers can be suspended.
         let Some(server) = server_of(origin) else { return Ok(()) };
-        match ChangedSkills::load(self.places()?.state.as_ref())?.waits(origin) {
+        match ChangedSkills::load(self.places()?.state.as_ref())?.pending(origin) {
             None => Ok(()),
-            Some(waits) => Err(changed(id, server, "", waits)),
+            Some(pending) => Err(changed(id, server, "", pending)),
         }
     }
 
-    /// The same for an approval: what is not served any more cannot be approved.
+    /// Fails if the user must sync before approving: outdated content cannot be approved.
     pub(crate) fn check_synced(&self, id: &str, origin: &str) -> Result<(), RuntimeError> {
         let Some(server) = server_of(origin) else { return Ok(()) };
-        match ChangedSkills::load(self.places()?.state.as_ref())?.waits(origin) {
-            Some(Waits::ForSync) => Err(changed(id, server, "", Waits::ForSync)),
-            Some(Waits::ForApproval) | None => Ok(()),
+        match ChangedSkills::load(self.places()?.state.as_ref())?.pending(origin) {
+            Some(PendingStep::Sync) => Err(changed(id, server, "", PendingStep::Sync)),
+            Some(PendingStep::Approval) | None => Ok(()),
         }
     }
 
-    /// Fetches the SKILL.md of a skill of a server, and reads it.
+    /// Fetches and parses the SKILL.md of a skill from a server.
     pub(crate) fn served_document(
         &mut self,
         skill: &Skill,
@@ -152,7 +157,7 @@ impl OpenSkillRuntime {
         })
     }
 
-    /// Reads a file of a skill of a server. One of a skill inside it needs a word of its own.
+    /// Reads a file of a skill from a server. Files of a nested skill need separate approval.
     pub(crate) fn served_resource(
         &mut self,
         skill: &Skill,
@@ -161,7 +166,7 @@ impl OpenSkillRuntime {
         options: &ReadOptions,
     ) -> Result<Resource, RuntimeError> {
         let denied = |why: String, hint: &str| RuntimeError::PermissionDenied {
-            message: format!("`{path}` of `{}` is not read: {why}", skill.id),
+            message: format!("cannot read `{path}` in `{}`: {why}", skill.id),
             hint: Some(hint.to_owned()),
         };
         let path = path.strip_prefix("./").unwrap_or(path);
@@ -172,12 +177,11 @@ impl OpenSkillRuntime {
             self.check_nested(skill, served, path, &uri)?;
         }
         if let Some(file) = served.file(path).filter(|file| file.size > options.max_bytes) {
-            let why =
-                format!("it has {} bytes, and at most {} are read", file.size, options.max_bytes);
-            return Err(denied(why, "allow more with --max-bytes"));
+            let why = format!("too large: {} bytes (limit: {})", file.size, options.max_bytes);
+            return Err(denied(why, "raise the limit with --max-bytes"));
         }
         let bytes = self.served_bytes(skill, served, path)?;
-        // A text that is given to a model is looked at when it comes.
+        // Audit the text before a model sees it.
         let folder = Unpacked::new(self.places()?)?;
         folder.write(path, &bytes)?;
         self.check_fetched(skill, &folder.root()?)?;
@@ -185,8 +189,8 @@ impl OpenSkillRuntime {
         Ok(Resource { path: path.to_owned(), bytes, sha256 })
     }
 
-    /// Fetches everything that runs with a skill of a server into a folder of its own, and looks at it. Files of skills inside it come along only if they were
-    /// approved as well.
+    /// Fetches all files of a skill from a server into a temporary folder for a run, and audits them. Files of nested
+    /// skills are included only if those are approved too.
     pub(crate) fn unpack(
         &mut self,
         skill: &Skill,
@@ -194,9 +198,9 @@ impl OpenSkillRuntime {
         permitted: Digest,
     ) -> Result<Unpacked, RuntimeError> {
         self.check_unchanged(&skill.id, &served.origin)?;
-        // The permit is the user's word, for this content.
+        // The permit covers only this content.
         if served.digest() != permitted {
-            let (skill, what) = (skill.id.clone(), "the server lists another".to_owned());
+            let (skill, what) = (skill.id.clone(), "the server lists different content".to_owned());
             return Err(RuntimeError::SkillChanged { skill, what });
         }
         let is_open = |file: &&ServedFile| {
@@ -220,13 +224,13 @@ impl OpenSkillRuntime {
         uri: &str,
     ) -> Result<(), RuntimeError> {
         let inner = self.all_skills().iter().find(|other| {
-            matches!(&other.place, Place::Served(other) if other.server == served.server && other.uri == uri)
+            matches!(&other.place, SkillLocation::Served(other) if other.server == served.server && other.uri == uri)
         });
         match inner {
             Some(inner) => self.check_approved(inner),
             None => Err(RuntimeError::PermissionDenied {
                 message: format!(
-                    "`{path}` of `{}` is not read: it belongs to the skill `{uri}`, which the server does not list",
+                    "cannot read `{path}` in `{}`: it belongs to the skill `{uri}`, which the server does not list",
                     skill.id
                 ),
                 hint: None,
@@ -248,10 +252,10 @@ impl OpenSkillRuntime {
         Ok(all.pop().unwrap_or_default())
     }
 
-    /// Returns true if a file of a skill must be fetched before it can be read, and may be.
-    pub fn is_away(&self, name: &str, path: &str) -> bool {
+    /// Returns true if a file must be fetched before it can be read, and fetching is allowed.
+    pub fn needs_fetch(&self, name: &str, path: &str) -> bool {
         let Ok(skill) = self.skill(name) else { return false };
-        let (Place::Served(served), Ok(places)) = (&skill.place, self.places()) else {
+        let (SkillLocation::Served(served), Ok(places)) = (&skill.place, self.places()) else {
             return false;
         };
         let fetch = Fetch { places, fetcher: None };
@@ -259,13 +263,13 @@ impl OpenSkillRuntime {
             && served.file(path).is_some_and(|file| !fetch.is_kept(served, file))
     }
 
-    /// Fetches a file of a skill of a server.
+    /// Fetches a file of a skill from a server into the cache.
     pub fn fetch_file(&mut self, name: &str, path: &str) -> Result<(), RuntimeError> {
         let skill = Arc::clone(self.skill(name)?);
         self.check_approved(&skill)?;
         match &skill.place {
-            Place::Served(served) => self.served_bytes(&skill, served, path).map(|_| ()),
-            Place::Builtin(_) | Place::Folder { .. } => Ok(()),
+            SkillLocation::Served(served) => self.served_bytes(&skill, served, path).map(|_| ()),
+            SkillLocation::Builtin(_) | SkillLocation::Folder { .. } => Ok(()),
         }
     }
 
@@ -281,13 +285,14 @@ impl OpenSkillRuntime {
             Err(FetchError::Failed(error)) => Err(error),
             Err(FetchError::Changed { path, why }) => {
                 self.suspend(skill, served, &path, &why)?;
-                let what = format!(": `{path}` is not what was approved: {why}");
-                Err(changed(&skill.id, &served.server, &what, Waits::ForSync))
+                let what = format!(": `{path}` differs from what was approved: {why}");
+                Err(changed(&skill.id, &served.server, &what, PendingStep::Sync))
             }
         }
     }
 
-    /// Notes, over restarts and in the log, that a server sent something else than what was approved.
+    /// Suspends a skill because its server sent different content than was approved, and logs it. The suspension
+    /// survives restarts.
     fn suspend(
         &mut self,
         skill: &Skill,
@@ -297,8 +302,8 @@ impl OpenSkillRuntime {
     ) -> Result<(), RuntimeError> {
         let state = self.places()?.state.clone();
         let lock = lock_state(state.as_ref())?;
-        // Where the user synced meanwhile, what did not fit is not what is held any more.
-        let held = KeptSkills::load(state.as_ref(), &served.server)?;
+        // If the user synced in the meantime, the mismatch is about an outdated list.
+        let held = SyncedSkills::load(state.as_ref(), &served.server)?;
         if held.is_some_and(|held| held.has(served)) {
             let mut changed = ChangedSkills::load(state.as_ref())?;
             changed.suspend(&served.origin);
@@ -315,22 +320,22 @@ impl OpenSkillRuntime {
     }
 }
 
-/// Returns the refusal of a skill whose server sent something else than what was approved; `what` may say what that is.
-fn changed(id: &str, server: &str, what: &str, waits: Waits) -> RuntimeError {
+/// Returns the error for a skill whose server sent different content than was approved; `what` may add details.
+fn changed(id: &str, server: &str, what: &str, pending: PendingStep) -> RuntimeError {
     let approve = format!("openskills approve {}", shell_word(id));
-    let command = match waits {
-        Waits::ForSync => format!("openskills mcp sync {server} && {approve}"),
-        Waits::ForApproval => approve,
+    let command = match pending {
+        PendingStep::Sync => format!("openskills mcp sync {server} && {approve}"),
+        PendingStep::Approval => approve,
     };
     RuntimeError::NeedsApproval {
         message: format!(
-            "`{id}` of the MCP server `{server}` has changed and needs approval again{what}"
+            "`{id}` from MCP server `{server}` has changed and needs approval again{what}"
         ),
         hint: Some(format!("run `{command}`")),
     }
 }
 
-/// Returns the files of a skill of a server, as those of a folder.
+/// Returns the files of a skill from a server as folder entries.
 pub(crate) fn entries(served: &ServedSkill) -> Vec<ResourceEntry> {
     let entry = |file: &ServedFile| ResourceEntry {
         path: file.path.clone(),
@@ -339,7 +344,7 @@ pub(crate) fn entries(served: &ServedSkill) -> Vec<ResourceEntry> {
     served.files.iter().map(entry).collect()
 }
 
-/// Returns where skills of servers are kept, for whoever watches.
+/// Returns the folder to watch for changes of servers' lists.
 pub(crate) fn watched(state: &AbsPath) -> AbsPath {
     state.join(FOLDER)
 }

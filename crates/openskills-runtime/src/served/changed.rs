@@ -1,5 +1,6 @@
-//! Skills whose server sent something else than what was approved. Nothing of them is used until the user has synced and approved them again, not even files
-//! that are in the cache and fit: the file keeps that over restarts.
+//! Skills that are suspended because their server sent different content than was approved. Nothing of them is used
+//! until the user syncs and approves them again, not even matching files in the cache. The suspension survives
+//! restarts.
 
 use std::collections::BTreeSet;
 
@@ -7,60 +8,60 @@ use serde_json::json;
 use skill_fs::AbsPath;
 
 use crate::RuntimeError;
-use crate::state::decided::{load, save};
+use crate::state::decisions::{load, save};
 
-/// Skills of servers that are suspended, by origin (`mcp:<label>:<uri>`).
+/// Suspended skills, by origin (`mcp:<label>:<uri>`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ChangedSkills {
-    /// The held list is not what the server serves.
+    /// The stored list is out of date.
     unsynced: BTreeSet<String>,
-    /// The list is current, and the user has not approved it.
+    /// The list is current, but the user has not approved it.
     unapproved: BTreeSet<String>,
 }
 
-/// What a suspended skill waits for first.
+/// What the user must do next to use a suspended skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waits {
-    /// The user must sync, then approve.
-    ForSync,
-    /// The user must approve.
-    ForApproval,
+pub(crate) enum PendingStep {
+    /// Sync, then approve.
+    Sync,
+    /// Approve.
+    Approval,
 }
 
 impl ChangedSkills {
-    /// The name of the file in the state folder. Files of single servers are in a folder of their own, so no label collides with it.
+    /// The file name in the state folder. Files of individual servers are in a subfolder, so no label collides with it.
     const FILE: &'static str = "mcp-changed.json";
     const KEYS: [&'static str; 2] = ["unsynced", "unapproved"];
 
-    /// Reads them. A file that cannot be understood is an error, not an empty list.
+    /// Reads the file. A malformed file is an error, not an empty list.
     pub(crate) fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
         let [unsynced, unapproved] = load(state, Self::FILE, Self::KEYS)?;
         Ok(Self { unsynced, unapproved })
     }
 
-    /// Writes them.
+    /// Writes the file.
     pub(crate) fn save(&self, state: Option<&AbsPath>) -> Result<(), RuntimeError> {
         let Self { unsynced, unapproved } = self;
         let value = json!({ "schema_version": 1, "unsynced": unsynced, "unapproved": unapproved });
         save(state, Self::FILE, &value)
     }
 
-    /// Returns what a skill waits for, if it is suspended.
-    pub(crate) fn waits(&self, origin: &str) -> Option<Waits> {
+    /// Returns the next step for a skill, if it is suspended.
+    pub(crate) fn pending(&self, origin: &str) -> Option<PendingStep> {
         match (self.unsynced.contains(origin), self.unapproved.contains(origin)) {
-            (true, _) => Some(Waits::ForSync),
-            (false, true) => Some(Waits::ForApproval),
+            (true, _) => Some(PendingStep::Sync),
+            (false, true) => Some(PendingStep::Approval),
             (false, false) => None,
         }
     }
 
-    /// Suspends a skill until the user has synced and approved it.
+    /// Suspends a skill until the user syncs and approves it.
     pub(crate) fn suspend(&mut self, origin: &str) {
         self.unapproved.remove(origin);
         self.unsynced.insert(origin.to_owned());
     }
 
-    /// Notes that the user synced a server; `changed` are skills of it with an approval of something else.
+    /// Records that the user synced a server; `changed` are its skills whose approval is for an earlier version.
     pub(crate) fn synced(&mut self, label: &str, changed: impl IntoIterator<Item = String>) {
         let (synced, unsynced) = std::mem::take(&mut self.unsynced)
             .into_iter()
@@ -70,13 +71,13 @@ impl ChangedSkills {
         self.unapproved.extend(changed);
     }
 
-    /// Notes that the user approved a skill; returns whether it was suspended.
+    /// Records that the user approved a skill; returns whether it was suspended.
     pub(crate) fn approved(&mut self, origin: &str) -> bool {
         self.unapproved.remove(origin)
     }
 }
 
-/// Returns the label in the origin of a skill that a server serves.
+/// Returns the server's label in an origin; `None` if the skill is not from a server.
 pub(crate) fn server_of(origin: &str) -> Option<&str> {
     origin.strip_prefix("mcp:")?.split_once(':').map(|(label, _)| label)
 }
@@ -86,23 +87,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_sync_and_then_an_approval_end_it() {
+    fn only_a_sync_followed_by_an_approval_ends_a_suspension() {
         let (pdf, other) = ("mcp:docs:skill://a/pdf/SKILL.md", "mcp:docs-2:skill://a/pdf/SKILL.md");
         let mut all = ChangedSkills::default();
-        assert_eq!(all.waits(pdf), None);
+        assert_eq!(all.pending(pdf), None);
         all.suspend(pdf);
         all.suspend(other);
         assert!(!all.approved(pdf), "an approval without a sync is of what is not served");
-        assert_eq!(all.waits(pdf), Some(Waits::ForSync));
+        assert_eq!(all.pending(pdf), Some(PendingStep::Sync));
         all.synced("docs", []);
-        assert_eq!(all.waits(pdf), Some(Waits::ForApproval));
-        assert_eq!(all.waits(other), Some(Waits::ForSync));
+        assert_eq!(all.pending(pdf), Some(PendingStep::Approval));
+        assert_eq!(all.pending(other), Some(PendingStep::Sync));
         all.suspend(pdf);
-        assert_eq!(all.waits(pdf), Some(Waits::ForSync));
+        assert_eq!(all.pending(pdf), Some(PendingStep::Sync));
         all.synced("docs", []);
         assert!(all.approved(pdf));
-        assert_eq!(all.waits(pdf), None);
+        assert_eq!(all.pending(pdf), None);
         all.synced("docs", [pdf.to_owned()]);
-        assert_eq!(all.waits(pdf), Some(Waits::ForApproval));
+        assert_eq!(all.pending(pdf), Some(PendingStep::Approval));
     }
 }

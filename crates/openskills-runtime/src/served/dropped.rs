@@ -1,4 +1,4 @@
-//! Forgets servers and single skills of theirs: what was listed, and the files in the cache.
+//! Removes servers or some of their skills: the stored list and the cached files.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: files of the cache are removed")]
 
@@ -8,33 +8,33 @@ use std::io::ErrorKind;
 
 use skill_fs::FsError;
 
-use super::{KeptSkills, ServedSkill};
-use crate::state::caches::{Cache, CacheKind, SERVED_ENDING, caches};
+use super::{ServedSkill, SyncedSkills};
+use crate::state::caches::{Cache, CacheKind, SERVED_SUFFIX, caches};
 use crate::{Places, RuntimeError};
 
-/// What was dropped of a server.
+/// What was removed with a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Dropped {
-    /// How many skills are not listed any more.
+pub struct DropSummary {
+    /// Number of removed skills.
     pub skills: usize,
-    /// How many files were removed from the cache.
+    /// Number of files removed from the cache.
     pub files: usize,
-    /// How many bytes they had.
+    /// Total size of these files.
     pub bytes: u64,
 }
 
-impl Dropped {
-    /// Drops everything that is kept of a server: its list, and every cached file, also those of earlier versions. A file in the cache bears the label of
-    /// its server, so no other server's skill names it.
+impl DropSummary {
+    /// Removes everything stored for a server: its list and all cached files, including those of earlier versions. The
+    /// name of a cached file contains the server's label, so files of other servers are not affected.
     pub fn server(places: &Places, label: &str) -> Result<Self, RuntimeError> {
-        // What cannot be read any more is dropped all the same.
-        let kept = KeptSkills::load(places.state.as_ref(), label).ok().flatten();
+        // An unreadable list is removed too.
+        let kept = SyncedSkills::load(places.state.as_ref(), label).ok().flatten();
         let dropped = cached(places, |name| label_of(name) == Some(label))?;
-        KeptSkills::forget(places.state.as_ref(), label)?;
+        SyncedSkills::forget(places.state.as_ref(), label)?;
         Ok(Self { skills: kept.map_or(0, |kept| kept.len()), ..dropped })
     }
 
-    /// Drops the cached files of skills that no skill in `left` names.
+    /// Removes the cached files of `gone` that no skill in `left` uses.
     pub(super) fn skills(
         places: &Places,
         gone: &[ServedSkill],
@@ -52,7 +52,8 @@ impl Dropped {
     }
 }
 
-/// Returns the label in the name of a cached file: `<label>-<16 digits of its URI>-<its digest>`. A label may have hyphens, too.
+/// Returns the label in the name of a cached file: `<label>-<16 hex digits of its URI's digest>-<its digest>`. Labels
+/// may contain hyphens.
 fn label_of(name: &str) -> Option<&str> {
     let mut parts = name.rsplitn(3, '-');
     let (digest, uri) = (parts.next()?, parts.next()?);
@@ -61,13 +62,13 @@ fn label_of(name: &str) -> Option<&str> {
     parts.next().filter(|_| is_ours)
 }
 
-/// Removes the cached files whose name, without its ending, is meant.
-fn cached(places: &Places, is_meant: impl Fn(&str) -> bool) -> Result<Dropped, RuntimeError> {
-    let mut dropped = Dropped::default();
+/// Removes the cached files whose name without suffix matches.
+fn cached(places: &Places, matches: impl Fn(&str) -> bool) -> Result<DropSummary, RuntimeError> {
+    let mut dropped = DropSummary::default();
     let is_served = |cache: &Cache| cache.kind == CacheKind::Served;
     for Cache { folder, files, .. } in caches(places)?.into_iter().filter(is_served) {
         for (name, bytes) in files {
-            if !name.strip_suffix(SERVED_ENDING).is_some_and(&is_meant) {
+            if !name.strip_suffix(SERVED_SUFFIX).is_some_and(&matches) {
                 continue;
             }
             let path = folder.join(&name);
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_is_read_from_the_right() {
+    fn labels_with_hyphens_are_parsed() {
         let (uri, digest) = ("0123456789abcdef", "0".repeat(64));
         for label in ["docs", "docs-2", "a-0123456789abcdef"] {
             assert_eq!(label_of(&format!("{label}-{uri}-{digest}")), Some(label));

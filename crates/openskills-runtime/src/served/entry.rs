@@ -1,4 +1,4 @@
-//! One skill as a server lists it: its URI, its frontmatter, and every file with its digest.
+//! A skill in a server's list: its URI, its frontmatter, and every file with its digest.
 
 use std::collections::BTreeSet;
 
@@ -7,34 +7,35 @@ use skill::{Digest, Document, Input, RelPath, SKILL_FILE, Strictness, parse};
 
 use crate::disclose::uri::{segments, uri};
 
-/// The most files that a skill may have, and the most bytes. Every host accepts 512 and 16 MiB; this one a little more.
+/// The maximum number and total size of files in a skill. Every host must accept 512 files and 16 MiB; this one accepts
+/// more.
 const MAX_FILES: usize = 2_048;
 const MAX_BYTES: u64 = 64 << 20;
-/// The longest part of a path, and the deepest path.
+/// The maximum length of a path component, and the maximum depth of a path.
 const MAX_PART: usize = 255;
 const MAX_DEPTH: usize = 32;
-/// The longest URI.
+/// The maximum length of a URI.
 const MAX_URI: usize = 2_048;
 
-/// A skill of a server.
+/// A skill from a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServedSkill {
-    /// The label that the user gave the server.
+    /// The user's label for the server.
     pub(crate) server: String,
     /// The URI of its SKILL.md.
     pub(crate) uri: String,
-    /// `mcp:<server>:<uri>`: where it comes from, for approvals and the log.
+    /// `mcp:<server>:<uri>`, for approvals and the log.
     pub(crate) origin: String,
-    /// Its frontmatter, as the server says.
+    /// Its frontmatter, according to the server.
     pub(crate) frontmatter: Map<String, Value>,
     /// Every file, sorted by path.
     pub(crate) files: Vec<ServedFile>,
 }
 
-/// A file of it.
+/// A file of a skill from a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServedFile {
-    /// Its path, seen from the skill.
+    /// Path relative to the skill's folder.
     pub(crate) path: String,
     pub(crate) uri: String,
     pub(crate) digest: Digest,
@@ -42,37 +43,35 @@ pub(crate) struct ServedFile {
 }
 
 impl ServedSkill {
-    /// Reads an entry of a server's list. What is not just so is refused with a reason.
+    /// Parses an entry of a server's list; the error is the reason why it is rejected.
     pub(crate) fn read(server: &str, entry: &Value) -> Result<Self, String> {
         let text = |value: &Value, key: &str| {
             let text = value.get(key).and_then(Value::as_str).map(str::to_owned);
-            text.ok_or_else(|| format!("`{key}` is no text"))
+            text.ok_or_else(|| format!("`{key}` is not a string"))
         };
         let address = text(entry, "uri")?;
         let folder = &skill_path(&address)?;
         let Some(Value::Object(frontmatter)) = entry.get("frontmatter") else {
-            return Err("`frontmatter` is no object".to_owned());
+            return Err("`frontmatter` is not an object".to_owned());
         };
         let name = frontmatter.get("name").and_then(Value::as_str);
         if name != folder.last().map(String::as_str) {
             let folder = folder.last().map_or("", String::as_str);
-            return Err(format!("its name is not `{folder}`, as its URI says"));
+            return Err(format!("its name does not match `{folder}` in its URI"));
         }
         let files = match entry.get("resources") {
             Some(Value::Array(files)) => files,
             Some(Value::String(word)) if word == "dynamic" => {
-                return Err(
-                    "its files have no digests, so no approval can hold for them".to_owned()
-                );
+                return Err("its files have no digests, so it cannot be approved".to_owned());
             }
-            _ => return Err("`resources` is no list".to_owned()),
+            _ => return Err("`resources` is not a list".to_owned()),
         };
         let mut read = Vec::new();
         for file in files {
             let uri = text(file, "uri")?;
             let path = path_in(folder, &uri)?;
             let digest = text(file, "digest")?;
-            let digest = digest.parse().map_err(|_| format!("`{digest}` is no digest"))?;
+            let digest = digest.parse().map_err(|_| format!("`{digest}` is not a valid digest"))?;
             let size = file.get("size").and_then(Value::as_u64);
             let size = size.ok_or_else(|| format!("`{uri}` has no size"))?;
             read.push(ServedFile { path, uri, digest, size });
@@ -87,67 +86,65 @@ impl ServedSkill {
         self.files.sort_by(|one, other| one.path.cmp(&other.path));
         let paths: BTreeSet<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
         if paths.len() != self.files.len() {
-            return Err("a file is listed twice".to_owned());
+            return Err("the same file is listed twice".to_owned());
         }
         for path in &paths {
             let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
             if let Some(folder) = folders.find(|folder| paths.contains(folder)) {
-                return Err(format!("`{folder}` is a file and a folder at once"));
+                return Err(format!("`{folder}` is both a file and a folder"));
             }
             if path.split('/').any(|part| part.len() > MAX_PART)
                 || path.split('/').count() > MAX_DEPTH
             {
-                return Err(format!("`{path}` is longer or deeper than files are"));
+                return Err(format!("`{path}` is too long or too deeply nested"));
             }
         }
         if !paths.contains(SKILL_FILE) {
-            return Err(format!("its {SKILL_FILE} is not among its files"));
+            return Err(format!("{SKILL_FILE} is missing from its files"));
         }
         if self.files.len() > MAX_FILES {
-            return Err(format!(
-                "it has {} files, and at most {MAX_FILES} are taken",
-                self.files.len()
-            ));
+            return Err(format!("it has {} files (limit: {MAX_FILES})", self.files.len()));
         }
         let bytes = self.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
         if bytes > MAX_BYTES {
-            return Err(format!("it has {bytes} bytes, and at most {MAX_BYTES} are taken"));
+            return Err(format!("it has {bytes} bytes (limit: {MAX_BYTES})"));
         }
         Ok(self)
     }
 
-    /// Returns what its frontmatter says, without a body.
+    /// Parses its frontmatter; the body is empty.
     pub(crate) fn document(&self) -> Result<Document, Vec<skill::Diagnostic>> {
-        // JSON is YAML.
+        // JSON is valid YAML.
         let text = format!("---\n{:#}\n---\n", Value::Object(self.frontmatter.clone()));
         self.parsed(text.as_bytes())
     }
 
-    /// Reads a SKILL.md of it.
+    /// Parses the content of its SKILL.md.
     pub(crate) fn parsed(&self, bytes: &[u8]) -> Result<Document, Vec<skill::Diagnostic>> {
         let directory = self.frontmatter.get("name").and_then(Value::as_str);
         let input = Input { file: &self.origin, directory, bytes };
-        // A stranger's skill has no slips forgiven.
+        // Untrusted skills must follow the standard strictly.
         let parsed = parse(&input, Strictness::Strict);
         parsed.document.ok_or(parsed.diagnostics)
     }
 
-    /// Returns where a file of it is kept: what it is called says whose it is.
+    /// Returns the name of a file in the cache, which identifies its server, URI and content.
     pub(crate) fn blob(&self, file: &ServedFile) -> String {
         let hex = |digest: Digest| {
             digest.to_string().split(':').next_back().unwrap_or_default().to_owned()
         };
-        let whose = hex(Digest::of(file.uri.as_bytes()));
-        format!("{}-{}-{}", self.server, &whose[..16], hex(file.digest))
+        let uri_digest = hex(Digest::of(file.uri.as_bytes()));
+        format!("{}-{}-{}", self.server, &uri_digest[..16], hex(file.digest))
     }
 
-    /// Returns a file of it.
+    /// Returns the file with this path.
     pub(crate) fn file(&self, path: &str) -> Option<&ServedFile> {
         let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
         self.files.get(at)
     }
 
-    /// Returns the digest of everything that it is: of every URI with its digest, and of what a model is told of it before any of them is read.
+    /// Returns the digest of the whole skill: of every URI with its digest, and of the frontmatter, which a model sees
+    /// before any file is read.
     pub(crate) fn digest(&self) -> Digest {
         let mut text = format!("{}\n", Value::Object(self.frontmatter.clone()));
         for file in &self.files {
@@ -156,7 +153,7 @@ impl ServedSkill {
         Digest::of(text.as_bytes())
     }
 
-    /// Returns the URI of the innermost skill inside this one that a file belongs to, if one does.
+    /// Returns the URI of the innermost nested skill that a file belongs to, if any.
     pub(crate) fn nested(&self, path: &str) -> Option<String> {
         let mut folder = path;
         while let Some((around, _)) = folder.rsplit_once('/') {
@@ -173,12 +170,12 @@ impl ServedSkill {
     }
 }
 
-/// Returns what approvals and the log call a skill of a server.
+/// Returns the identifier of a skill in approvals and the log.
 pub(super) fn origin(server: &str, uri: &str) -> String {
     format!("mcp:{server}:{uri}")
 }
 
-/// Returns the path of the skill that a URI names, which must be that of a SKILL.md.
+/// Returns the path segments of the skill for the URI of its SKILL.md.
 pub(super) fn skill_path(address: &str) -> Result<Vec<String>, String> {
     let mut parts = address_parts(address)?;
     if parts.pop().as_deref() != Some(SKILL_FILE) || parts.is_empty() {
@@ -189,18 +186,18 @@ pub(super) fn skill_path(address: &str) -> Result<Vec<String>, String> {
 
 fn address_parts(address: &str) -> Result<Vec<String>, String> {
     if address.len() > MAX_URI {
-        return Err(format!("a URI is longer than {MAX_URI} characters"));
+        return Err(format!("the URI is longer than {MAX_URI} characters"));
     }
-    let parts = segments(address).ok_or_else(|| format!("`{address}` is no URI of a skill"))?;
-    // Each file has one name.
+    let parts = segments(address).ok_or_else(|| format!("`{address}` is not a skill URI"))?;
+    // Accept only the canonical URI of each file.
     let (id, path) = (parts[..1].join("/"), parts[1..].join("/"));
     if uri(&id, &path) != address {
-        return Err(format!("`{address}` is not written as URIs are"));
+        return Err(format!("`{address}` is not a normalized URI"));
     }
     Ok(parts)
 }
 
-/// Returns the path of a file in the folder of a skill. One outside of it is somebody else's.
+/// Returns the path of a file relative to the skill's folder. Fails if it is outside.
 fn path_in(folder: &[String], address: &str) -> Result<String, String> {
     let parts = address_parts(address)?;
     match parts.strip_prefix(folder) {
@@ -209,7 +206,7 @@ fn path_in(folder: &[String], address: &str) -> Result<String, String> {
             RelPath::new(&path).map_err(|error| format!("`{address}`: {error}"))?;
             Ok(path)
         }
-        _ => Err(format!("`{address}` is not in the skill's folder")),
+        _ => Err(format!("`{address}` is outside the skill's folder")),
     }
 }
 
@@ -231,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_read_and_its_frontmatter_understood() {
+    fn valid_entries_are_parsed() {
         let files = [
             "skill://a/b/pdf/x/y%20z.md",
             "skill://a/b/pdf/SKILL.md",
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_just_so_is_refused() {
+    fn invalid_entries_are_rejected() {
         let good = "skill://a/b/pdf/SKILL.md";
         for files in [
             vec!["skill://a/b/pdf/x"],
@@ -285,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_of_every_file() {
+    fn the_digest_covers_every_file() {
         let good = "skill://a/b/pdf/SKILL.md";
         let one = ServedSkill::read("docs", &entry(&[good])).unwrap();
         let two = ServedSkill::read("docs", &entry(&[good, "skill://a/b/pdf/x"])).unwrap();

@@ -1,4 +1,4 @@
-//! Files of a server's skills: fetched when they are first needed, held to what was listed, kept by their digest.
+//! Fetches files of servers' skills on first use, checks them against the list, and caches them by digest.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,29 +8,33 @@ use skill::{Digest, SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder, read_own_file, write_file};
 
 use super::{ServedFile, ServedSkill, SkillServer, SkillServers};
-use crate::state::caches::{CacheKind, SERVED_ENDING};
+use crate::state::caches::{CacheKind, SERVED_SUFFIX};
 use crate::{Places, RuntimeError};
 
-/// Gets the bytes of URIs from a server, in one go. Only this talks to servers; the runtime itself does not.
+/// Fetches the content of URIs from a server in one batch. The host provides it; the runtime itself does not connect to
+/// servers.
 #[derive(Clone)]
 pub struct Fetcher(Arc<Get>);
 
-/// One answer for each URI; an error says why there is none.
-type Get = dyn Fn(&SkillServer, &[Wanted]) -> Vec<Result<Vec<u8>, String>> + Send + Sync;
+/// Returns one result per URI; an error is the reason for the failure.
+type Get = dyn Fn(&SkillServer, &[FetchRequest]) -> Vec<Result<Vec<u8>, String>> + Send + Sync;
 
-/// A file that is wanted of a server.
+/// A file to fetch from a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FetchRequest {
     /// Its URI.
     pub uri: String,
-    /// How many bytes it has, as the server said. More are not worth reading.
+    /// The expected size in bytes. Fetchers can stop reading after that.
     pub size: u64,
 }
 
 impl Fetcher {
-    /// Returns one that gets by `get`.
+    /// Returns a fetcher that calls `get`.
     pub fn new(
-        get: impl Fn(&SkillServer, &[Wanted]) -> Vec<Result<Vec<u8>, String>> + Send + Sync + 'static,
+        get: impl Fn(&SkillServer, &[FetchRequest]) -> Vec<Result<Vec<u8>, String>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self(Arc::new(get))
     }
@@ -50,16 +54,16 @@ impl PartialEq for Fetcher {
 
 impl Eq for Fetcher {}
 
-/// Why there are no files.
+/// Why files could not be fetched.
 pub(crate) enum FetchError {
-    /// What the server sent, or what is kept of it, is not what was listed.
+    /// The fetched or cached content does not match the list.
     Changed {
-        /// The file, seen from the skill.
+        /// Path of the file relative to the skill's folder.
         path: String,
         /// What is different.
         why: String,
     },
-    /// The server did not answer, or cannot be asked.
+    /// The server failed or cannot be reached.
     Failed(RuntimeError),
 }
 
@@ -69,14 +73,14 @@ impl From<RuntimeError> for FetchError {
     }
 }
 
-/// What fetches files.
+/// The context for fetching files.
 pub(crate) struct Fetch<'a> {
     pub(crate) places: &'a Places,
     pub(crate) fetcher: Option<&'a Fetcher>,
 }
 
 impl Fetch<'_> {
-    /// Returns the bytes of files of a skill: those that were listed, or an error.
+    /// Returns the content of files, checked against the list.
     pub(crate) fn all(
         &self,
         skill: &ServedSkill,
@@ -97,7 +101,7 @@ impl Fetch<'_> {
             }
         }
         let all: Vec<Vec<u8>> = found.into_iter().flatten().collect();
-        // What is kept may have been fetched under another list.
+        // Cached files may have been fetched with an earlier list.
         for (file, bytes) in files.iter().zip(&all).filter(|(file, _)| file.path == SKILL_FILE) {
             if let Some(why) = frontmatter_differs(&skill.frontmatter, bytes) {
                 return Err(FetchError::Changed { path: file.path.clone(), why });
@@ -114,35 +118,39 @@ impl Fetch<'_> {
         let server = &skill.server;
         let failed = |what: &str, why: &str, hint: Option<String>| RuntimeError::Server {
             server: server.clone(),
-            message: format!("`{what}` is not sent: {why}"),
+            message: format!("cannot fetch `{what}`: {why}"),
             hint,
         };
         let Some(known) = SkillServers::load(self.places)?.get(server) else {
-            return Err(failed(&skill.uri, "there is no such server any more", None));
+            return Err(failed(&skill.uri, "the server is no longer configured", None));
         };
         let Some(Fetcher(get)) = self.fetcher else {
-            return Err(failed(&skill.uri, "nothing here can ask servers", None));
+            return Err(failed(&skill.uri, "no fetcher is configured", None));
         };
-        let wanted = |file: &&ServedFile| Wanted { uri: file.uri.clone(), size: file.size };
+        let wanted = |file: &&ServedFile| FetchRequest { uri: file.uri.clone(), size: file.size };
         let answers = get(&known, &files.iter().map(wanted).collect::<Vec<_>>());
         if answers.len() != files.len() {
-            return Err(failed(&skill.uri, "there is not one answer for each file", None));
+            return Err(failed(
+                &skill.uri,
+                "the number of responses does not match the number of files",
+                None,
+            ));
         }
-        let hint = || Some(format!("see whether it is there: openskills mcp sync {server}"));
+        let hint = || Some(format!("check that the server responds: openskills mcp sync {server}"));
         let answer = |(file, answer): (&&ServedFile, Result<Vec<u8>, String>)| {
             answer.map_err(|why| failed(&file.uri, &why, hint()))
         };
         files.iter().zip(answers).map(answer).collect()
     }
 
-    /// Returns true if a file is here already.
+    /// Returns true if a file is in the cache.
     pub(crate) fn is_kept(&self, skill: &ServedSkill, file: &ServedFile) -> bool {
         self.kept(skill, file).is_some()
     }
 
     fn place(&self, skill: &ServedSkill, file: &ServedFile) -> Option<AbsPath> {
         let folder = self.places.cache.as_ref()?.join(CacheKind::Served.as_str());
-        Some(folder.join(format!("{}{}", skill.blob(file), SERVED_ENDING)))
+        Some(folder.join(format!("{}{}", skill.blob(file), SERVED_SUFFIX)))
     }
 
     fn kept(&self, skill: &ServedSkill, file: &ServedFile) -> Option<Vec<u8>> {
@@ -150,7 +158,7 @@ impl Fetch<'_> {
         (Digest::of(&bytes) == file.digest).then_some(bytes)
     }
 
-    /// Where it cannot be kept, it is fetched again.
+    /// Caches a file. If that fails, it is fetched again next time.
     fn keep(&self, skill: &ServedSkill, file: &ServedFile, bytes: &[u8]) {
         let Some(place) = self.place(skill, file) else { return };
         if place.parent().is_some_and(|folder| make_private_folder(&folder).is_ok()) {
@@ -159,27 +167,27 @@ impl Fetch<'_> {
     }
 }
 
-/// Says how what came is not what was listed.
+/// Returns how the content of a file differs from the list, if it does.
 fn differs(file: &ServedFile, bytes: &[u8]) -> Option<String> {
     if bytes.len() as u64 != file.size {
-        return Some(format!("it has {} bytes in place of {}", bytes.len(), file.size));
+        return Some(format!("expected {} bytes, got {}", file.size, bytes.len()));
     }
-    (Digest::of(bytes) != file.digest).then(|| "its digest is another".to_owned())
+    (Digest::of(bytes) != file.digest).then(|| "its digest does not match".to_owned())
 }
 
-/// Returns where the frontmatter of a SKILL.md is not what the server said of it.
+/// Returns how the frontmatter of a SKILL.md differs from the server's list, if it does.
 fn frontmatter_differs(said: &Map<String, Value>, bytes: &[u8]) -> Option<String> {
     let read = std::str::from_utf8(bytes).ok().and_then(raw_frontmatter).map(|raw| raw.to_json());
     let Some(Value::Object(read)) = read else {
-        return Some("its frontmatter cannot be read".to_owned());
+        return Some("cannot read its frontmatter".to_owned());
     };
     let keys = said.keys().chain(read.keys());
     let differs = |key: &&String| !is_same(said.get(*key), read.get(*key));
     let key = keys.into_iter().find(differs)?;
-    Some(format!("its field `{key}` is not what the server's list says"))
+    Some(format!("its field `{key}` does not match the server's list"))
 }
 
-/// Returns whether what a server said is what is read.
+/// Returns true if a value in the server's list equals the one in the file.
 fn is_same(said: Option<&Value>, read: Option<&Value>) -> bool {
     match (said, read) {
         (Some(Value::Number(one)), Some(Value::Number(other))) => {
@@ -193,38 +201,37 @@ fn is_same(said: Option<&Value>, read: Option<&Value>) -> bool {
             one.len() == other.len()
                 && one.iter().all(|(key, value)| is_same(Some(value), other.get(key)))
         }
-        // What is a word for us may be a number or a flag for whoever serves it, never the other way round.
+        // The server may have parsed a plain scalar as a number or boolean that is a string for us, but not the other way round.
         (Some(said), Some(Value::String(read))) if !said.is_string() => {
-            meant(said).is_some_and(|said| Some(said) == word_meant(read))
+            scalar_of(said).is_some_and(|said| Some(said) == parse_scalar(read))
         }
         (one, other) => one == other,
     }
 }
 
-/// What a plain word of YAML may be read as.
+/// The typed value of a plain YAML scalar.
 #[derive(Debug, PartialEq)]
-enum Plain {
+enum YamlScalar {
     Nothing,
     Flag(bool),
     Number(f64),
 }
 
-/// Returns what a value is for whoever reads plain words as YAML's schemas do: readers differ in which words are numbers and flags, and the bytes
-/// are the same.
-fn meant(value: &Value) -> Option<Plain> {
+/// Returns the scalar for a JSON value. YAML parsers differ in which plain scalars they read as numbers or booleans.
+fn scalar_of(value: &Value) -> Option<YamlScalar> {
     match value {
-        Value::Null => Some(Plain::Nothing),
-        Value::Bool(flag) => Some(Plain::Flag(*flag)),
-        Value::Number(number) => number.as_f64().map(Plain::Number),
+        Value::Null => Some(YamlScalar::Nothing),
+        Value::Bool(flag) => Some(YamlScalar::Flag(*flag)),
+        Value::Number(number) => number.as_f64().map(YamlScalar::Number),
         Value::String(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
-fn word_meant(text: &str) -> Option<Plain> {
+fn parse_scalar(text: &str) -> Option<YamlScalar> {
     match text.to_ascii_lowercase().as_str() {
-        "" | "~" | "null" => return Some(Plain::Nothing),
-        "true" | "yes" | "on" | "y" => return Some(Plain::Flag(true)),
-        "false" | "no" | "off" | "n" => return Some(Plain::Flag(false)),
+        "" | "~" | "null" => return Some(YamlScalar::Nothing),
+        "true" | "yes" | "on" | "y" => return Some(YamlScalar::Flag(true)),
+        "false" | "no" | "off" | "n" => return Some(YamlScalar::Flag(false)),
         _ => {}
     }
     let (sign, digits) = match text.strip_prefix(['+', '-']) {
@@ -240,7 +247,7 @@ fn word_meant(text: &str) -> Option<Plain> {
     let other = other.map(|number| number as f64);
     let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let plain = is_number.then(|| digits.replace('_', "").parse::<f64>().ok()).flatten();
-    other.or(plain).map(|number| Plain::Number(sign * number))
+    other.or(plain).map(|number| YamlScalar::Number(sign * number))
 }
 
 #[cfg(test)]
@@ -250,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_readers_of_yaml_take_differently_are_the_same() {
+    fn scalars_that_yaml_parsers_read_differently_are_equal() {
         for (file, said) in [
             ("1.10", json!(1.1)),
             ("0xff", json!(255)),
@@ -278,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_the_frontmatter_counts() {
+    fn every_frontmatter_field_is_compared() {
         let text = b"---\nname: pdf\ndescription: d\nmetadata:\n  n: 1\n---\nBody.\n";
         let differs = |said: Value| {
             let Value::Object(said) = said else { panic!("it is an object") };

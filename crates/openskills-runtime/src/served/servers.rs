@@ -1,67 +1,67 @@
-//! `mcp.json` in the user's configuration: the servers whose skills are listed.
+//! `mcp.json` in the user's configuration folder: the configured MCP servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use skill::Code;
-use skill::json::{self as reader, Object, Text, Unknown};
+use skill::json::{self as reader, Object, Text, UnknownKeys};
 use skill_fs::{AbsPath, Lock, make_private_folder, read_text, write_file};
 
 use super::entry::skill_path;
-use crate::state::decided::lock_state;
+use crate::state::decisions::lock_state;
 use crate::state::settings::schema_version;
 use crate::{Places, RuntimeError};
 
-/// The name of the file.
+/// The file name.
 const FILE: &str = "mcp.json";
-/// The longest label.
+/// The maximum length of a label.
 const MAX_LABEL: usize = 32;
-/// Labels that folders of skills have.
-const TAKEN: [&str; 6] = ["builtin", "org", "personal", "project", "nested", "package"];
+/// Labels that are reserved for skill folders.
+const RESERVED_LABELS: [&str; 6] = ["builtin", "org", "personal", "project", "nested", "package"];
 
-/// A server whose skills are listed.
+/// A configured MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillServer {
-    /// What the user calls it.
+    /// The user's label for it.
     pub label: String,
-    /// How it is reached.
+    /// How to connect to it.
     pub address: ServerAddress,
-    /// URIs of skills that it is asked for one by one: a server need not list every skill that it serves.
+    /// URIs of skills to request individually, since a server need not list every skill.
     pub skills: BTreeSet<String>,
 }
 
-/// How a server is reached.
+/// How to connect to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerAddress {
-    /// It is a program.
+    /// Start a program and use its standard input and output.
     Command {
         /// The program and its arguments.
         command: Vec<String>,
-        /// Variables that it is given, beside those that every program needs.
+        /// Environment variables to pass, in addition to those that every program needs.
         env: Vec<String>,
     },
-    /// It is somewhere on the network.
+    /// Connect over HTTP.
     Url {
-        /// Where.
+        /// The URL of the server.
         url: String,
-        /// The variable with the token that it wants.
+        /// The environment variable that contains the token.
         token_env: Option<String>,
     },
 }
 
-/// Every server that the user named.
+/// All configured servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillServers(BTreeMap<String, SkillServer>);
 
 impl SkillServers {
-    /// Reads them.
+    /// Reads `mcp.json`.
     pub fn load(places: &Places) -> Result<Self, RuntimeError> {
         let Some(path) = places.config.as_ref().map(|folder| folder.join(FILE)) else {
             return Ok(Self::default());
         };
         let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
         let (servers, diagnostics) = reader::read(path.as_str(), &text, |object| {
-            object.unknown_keys(Unknown::Refused);
+            object.unknown_keys(UnknownKeys::Refused);
             schema_version(object)?;
             Some(object.entries("servers", server))
         });
@@ -75,10 +75,10 @@ impl SkillServers {
         }
     }
 
-    /// Writes them.
+    /// Writes `mcp.json`.
     pub fn save(&self, places: &Places) -> Result<AbsPath, RuntimeError> {
         let folder = places.config.as_ref().ok_or_else(|| RuntimeError::Setup {
-            message: "there is no folder for the configuration: HOME is not set".to_owned(),
+            message: "cannot locate the configuration folder: HOME is not set".to_owned(),
             hint: Some("set HOME or XDG_CONFIG_HOME".to_owned()),
         })?;
         make_private_folder(folder)?;
@@ -90,74 +90,78 @@ impl SkillServers {
         Ok(path)
     }
 
-    /// Has no other process change them meanwhile.
+    /// Locks the configuration against other processes.
     pub fn lock(places: &Places) -> Result<Lock, RuntimeError> {
         lock_state(places.state.as_ref())
     }
 
-    /// Adds a server, in place of the one of its label.
+    /// Adds a server, or replaces the one with the same label.
     pub fn add(&mut self, server: SkillServer) {
         self.0.insert(server.label.clone(), server);
     }
 
-    /// Removes a server; returns false if there was none.
+    /// Removes a server; returns false if it was not configured.
     pub fn remove(&mut self, label: &str) -> bool {
         self.0.remove(label).is_some()
     }
 
-    /// Returns the server of a label.
+    /// Returns the server with this label.
     pub fn get(&self, label: &str) -> Option<SkillServer> {
         self.0.get(label).cloned()
     }
 
-    /// Returns all of them, sorted by label.
+    /// Returns all servers, sorted by label.
     pub fn iter(&self) -> impl Iterator<Item = SkillServer> {
         self.0.values().cloned()
     }
 
-    /// Refuses what cannot be the label of a server.
+    /// Checks that a label is valid.
     pub fn check_label(label: &str) -> Result<(), String> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if label.is_empty() || label.len() > MAX_LABEL || !label.bytes().all(is_plain) {
             return Err(format!(
-                "`{label}` is no label; it takes 1 to {MAX_LABEL} small letters, digits and hyphens"
+                "`{label}` is not a valid label; use 1 to {MAX_LABEL} lowercase letters, digits and hyphens"
             ));
         }
-        let is_taken = |taken: &str| {
-            label.strip_prefix(taken).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        let is_reserved = |reserved: &str| {
+            label
+                .strip_prefix(reserved)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        match TAKEN.into_iter().find(|taken| is_taken(taken)) {
-            Some(taken) => {
-                Err(format!("`{label}` is no label; folders of skills are called `{taken}`"))
-            }
+        match RESERVED_LABELS.into_iter().find(|reserved| is_reserved(reserved)) {
+            Some(reserved) => Err(format!(
+                "`{label}` is not a valid label; `{reserved}` is reserved for skill folders"
+            )),
             None => Ok(()),
         }
     }
 
-    /// Refuses what cannot be the URI of a skill.
+    /// Checks that a URI refers to a skill.
     pub fn check_skill(uri: &str) -> Result<(), String> {
-        let advice = "write it as skill://PATH/NAME/SKILL.md";
+        let advice = "use the form skill://PATH/NAME/SKILL.md";
         skill_path(uri).map(|_| ()).map_err(|why| format!("{why}; {advice}"))
     }
 
-    /// Refuses what is no address of a server.
+    /// Checks that a URL is valid for a server.
     pub fn check_url(url: &str) -> Result<(), String> {
-        let wrong = |why: &str| Err(format!("`{url}` is no address of a server; {why}"));
+        let wrong = |why: &str| Err(format!("`{url}` is not a valid server URL; {why}"));
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if rest.contains(char::is_whitespace) || rest.chars().any(char::is_control) {
-            return wrong("it has blanks in it");
+            return wrong("it contains whitespace");
         }
         if host.contains('@') {
-            return wrong("a secret does not belong in it; name its variable by --token-env");
+            return wrong(
+                "do not put secrets in it; pass the variable that holds the token with --token-env",
+            );
         }
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
         match scheme {
             "https" if !name.is_empty() => Ok(()),
             "http" if matches!(name, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
-            "http" => wrong("beyond this machine only https is taken"),
-            _ => wrong("write it as https://example.com/mcp"),
+            "http" => wrong("remote servers must use https"),
+            _ => wrong("use the form https://example.com/mcp"),
         }
     }
 }
@@ -182,7 +186,7 @@ impl SkillServer {
 }
 
 fn server(label: &Text, object: &mut Object<'_, '_, '_>) -> Option<SkillServer> {
-    object.unknown_keys(Unknown::Refused);
+    object.unknown_keys(UnknownKeys::Refused);
     if let Err(message) = SkillServers::check_label(&label.value) {
         object.problem(Code::BadValue, label.range.clone(), message);
         return None;
@@ -223,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_and_addresses_are_plain() {
+    fn labels_and_urls_are_validated() {
         for label in ["docs", "my-team-2", "a"] {
             SkillServers::check_label(label).unwrap();
         }

@@ -1,4 +1,4 @@
-//! What is kept to be faster, and can be thrown away: shown and cleared.
+//! Lists and clears caches.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -11,32 +11,32 @@ use crate::Places;
 use crate::run::module_cache;
 use crate::run::run_folder::{self, LeftOver};
 
-/// How the names of files of MCP servers' skills end.
-pub(crate) const SERVED_ENDING: &str = ".blob";
+/// Suffix of cached files of MCP servers' skills.
+pub(crate) const SERVED_SUFFIX: &str = ".blob";
 
 /// A kind of cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheKind {
-    /// What was read of skills.
+    /// Parsed frontmatter of skills.
     Index,
-    /// The same, strictly.
+    /// Frontmatter parsed in strict mode.
     IndexStrict,
-    /// Digests of their folders.
+    /// Digests of skill folders.
     Hashes,
-    /// Compiled modules.
+    /// Compiled WASM modules.
     Wasm,
-    /// Files of skills of MCP servers.
+    /// Files of skills from MCP servers.
     Served,
-    /// What killed runs left: copies of skills, and workspaces of their own. What runs just now is not counted.
+    /// Leftovers of killed runs: copies of skills and workspaces. Current runs are not included.
     Runs,
 }
 
 impl CacheKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm, Self::Served, Self::Runs];
 
-    /// Returns its name, which is that of its folder.
+    /// Returns the name, which is also the name of its folder.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Index => "index",
@@ -48,45 +48,45 @@ impl CacheKind {
         }
     }
 
-    /// Returns how the names of its files end. What ends otherwise is not ours to remove. One whose entries are folders has none.
-    fn ending(self) -> Option<&'static str> {
+    /// Returns the suffix of its files; files with another suffix are never removed. `None` if its entries are folders.
+    fn suffix(self) -> Option<&'static str> {
         match self {
             Self::Index | Self::IndexStrict | Self::Hashes => Some(".bin"),
             Self::Wasm => Some(module_cache::ENDING),
-            Self::Served => Some(SERVED_ENDING),
+            Self::Served => Some(SERVED_SUFFIX),
             Self::Runs => None,
         }
     }
 }
 
-/// One cache.
+/// A cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
-    /// Its kind.
+    /// The kind of cache.
     pub kind: CacheKind,
-    /// Where it is.
+    /// Its folder.
     pub folder: AbsPath,
-    /// Its files, and how many bytes each has.
+    /// Its files with their sizes in bytes.
     pub files: Vec<(String, u64)>,
 }
 
 impl Cache {
-    /// Returns how many bytes it has.
+    /// Returns the total size in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|(_, bytes)| bytes).sum()
     }
 }
 
-/// Returns every cache; none where there is no place for them.
+/// Returns all caches; empty if there is no cache folder.
 pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
     let Some(base) = &places.cache else { return Ok(Vec::new()) };
-    let look = |kind: CacheKind| {
+    let cache = |kind: CacheKind| {
         let folder = base.join(kind.as_str());
-        // A link leads to what is somebody else's.
+        // Do not follow symlinks.
         if fs::symlink_metadata(folder.as_path()).is_ok_and(|it| !it.is_dir()) {
             return Ok(Cache { kind, folder, files: Vec::new() });
         }
-        let Some(ending) = kind.ending() else {
+        let Some(suffix) = kind.suffix() else {
             let failed = |source| FsError::Io { path: folder.to_string(), source };
             let left = run_folder::left_over(&folder).map_err(failed)?;
             let entry = |left: &LeftOver| {
@@ -96,19 +96,19 @@ pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
             let files = left.iter().map(entry).collect();
             return Ok(Cache { kind, folder, files });
         };
-        let names = own_names(&folder)?.into_iter().filter(|name| name.ends_with(ending));
+        let names = own_names(&folder)?.into_iter().filter(|name| name.ends_with(suffix));
         let size = |name: String| {
-            // One that another process removed meanwhile is gone.
+            // Another process may have removed it.
             let metadata = fs::symlink_metadata(folder.join(&name).as_path()).ok()?;
             metadata.is_file().then_some((name, metadata.len()))
         };
         let files = names.filter_map(size).collect();
         Ok(Cache { kind, folder, files })
     };
-    CacheKind::ALL.into_iter().map(look).collect()
+    CacheKind::ALL.into_iter().map(cache).collect()
 }
 
-/// Removes the files of a cache. One that another process removed meanwhile is gone all the same.
+/// Removes the files of a cache. Files that another process removes at the same time are ignored.
 pub fn clear_cache(cache: &Cache) -> Result<(), FsError> {
     if cache.kind == CacheKind::Runs {
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };

@@ -1,4 +1,4 @@
-//! How a host wants the runtime to be.
+//! The configuration that a host passes to the runtime.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use skill_state::SkillSource;
 
 use crate::{Approver, Fetcher, Places};
 
-/// What the runtime writes to its log, in the state folder.
+/// What the runtime writes to its log in the state folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Logging {
-    /// Everything that happens.
+    /// All events.
     #[default]
     All,
-    /// Everything but what discovery finds: for a look at folders that the user named for this once.
+    /// Everything except discoveries, for folders that are used only once.
     WithoutDiscoveries,
-    /// Nothing: the host keeps a log of its own, see [`on_event`](crate::OpenSkillRuntime::on_event).
+    /// Nothing, because the host keeps its own log: see [`on_event`](crate::OpenSkillRuntime::on_event).
     Off,
 }
 
-/// How a host wants the runtime to be. The default is what the command line does in the working folder.
+/// Configuration of the runtime. The default behaves like the command line in the working folder.
 ///
 /// ```
 /// use openskills_runtime::{Directory, RuntimeConfig};
@@ -35,32 +35,31 @@ pub enum Logging {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeConfig {
-    /// The project. By default the nearest folder at or above the working folder that is a git repository, or else
-    /// the working folder.
+    /// The project folder. Default: the git repository that contains the working folder, or else the working folder.
     pub project_root: Option<PathBuf>,
-    /// Whether to look in the standard places, and in those that the user's `config.json` names.
+    /// Whether to use the standard locations and those in the user's `config.json`.
     pub use_standard_locations: bool,
-    /// Whether to offer the skills that are part of the program.
+    /// Whether to include the builtin skills.
     pub use_builtin_skills: bool,
-    /// More folders of skills. A later one overrides an earlier one, and all of them the standard places of their
-    /// trust level.
+    /// Additional skill folders. Later ones take precedence over earlier ones, and all of them over the standard
+    /// locations of the same trust level.
     pub custom_directories: Vec<Directory>,
-    /// Folders of installed packages: the `skills` folder of every package in them is looked at.
+    /// Folders of installed packages. Skills in the `skills` folder of each package are included.
     pub package_libraries: Vec<PathBuf>,
-    /// Whether a skill that breaks a rule of the standard is refused; by default it is loaded with a warning.
+    /// Whether to reject skills that violate the standard. By default they are loaded with a warning.
     pub strict: bool,
-    /// The session that activations belong to. With a name that the host gave, activations are remembered across
-    /// processes; otherwise the session lives as long as the runtime.
+    /// The session id. If set, activations are remembered across processes; otherwise the session ends with the
+    /// runtime.
     pub session_id: Option<String>,
-    /// Whether the index may be kept between processes, in [`Places::cache`].
+    /// Whether to cache the index in [`Places::cache`].
     pub keep_index: bool,
-    /// What is written to the log.
+    /// What to write to the log.
     pub logging: Logging,
-    /// Who is asked where a run needs a word of the user's; without one it is refused.
+    /// Asks the user when a run needs approval. Without an approver such runs are refused.
     pub approver: Option<Approver>,
-    /// Who gets files of skills from MCP servers; without one only what was fetched before is there.
+    /// Fetches files of skills from MCP servers. Without a fetcher only cached files are available.
     pub fetcher: Option<Fetcher>,
-    /// Where things are on this machine; read from the environment by default.
+    /// The folders to use. Default: determined from the environment.
     pub places: Option<Places>,
 }
 
@@ -89,19 +88,19 @@ impl RuntimeConfig {
     }
 }
 
-/// A folder of skills that a host or a user named. It may also be one skill itself.
+/// A skill folder, or a single skill, configured by the host or the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
-    /// The folder; a relative path starts at the working folder.
+    /// The folder; relative paths start at the working folder.
     pub path: PathBuf,
-    /// The first part of the ids of its skills; the folder's name by default.
+    /// The first part of its skills' ids. Default: the folder's name.
     pub label: Option<String>,
-    /// Who vouches for its skills.
+    /// The trust level of its skills.
     pub source: SkillSource,
 }
 
 impl Directory {
-    /// Returns a folder of the user's own.
+    /// Returns a folder that is trusted as the user's own.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), label: None, source: SkillSource::User }
     }

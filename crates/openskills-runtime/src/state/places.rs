@@ -1,4 +1,4 @@
-//! Where things are on this machine. Read once, by the constructor of the runtime; nothing below it asks again.
+//! The folders that the runtime uses. The constructor of the runtime determines them once.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: environment and working folder")]
 
@@ -12,50 +12,50 @@ use crate::RuntimeError;
 use crate::run::libraries::Libraries;
 use crate::state::variables::Variables;
 
-/// The folder of this program's files inside the folders for configuration, state, cache and data.
+/// The name of this program's subfolder in the configuration, state, cache and data folders.
 const OWN: &str = "openskills";
-/// Where an administrator puts skills for everybody.
+/// Skills that the administrator provides for all users.
 const ORG: &str = "/etc/openskills/skills";
-/// Where an administrator writes what nobody on the machine may do.
+/// The policy that the administrator sets for all users.
 const POLICY: &str = "/etc/openskills/policy.json";
 
-/// The folders that the runtime looks at and keeps its own files in. A folder that is not set is not used.
+/// The folders that the runtime reads from and writes to. A folder that is `None` is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The working folder.
     pub cwd: AbsPath,
-    /// The user's home.
+    /// The user's home folder.
     pub home: Option<AbsPath>,
-    /// The folder of Claude Code's own files.
+    /// Claude Code's configuration folder.
     pub claude: Option<AbsPath>,
-    /// Holds `config.json`.
+    /// Contains `config.json`.
     pub config: Option<AbsPath>,
-    /// Holds trusted folders, disabled skills and sessions.
+    /// Contains trusted folders, disabled skills and sessions.
     pub state: Option<AbsPath>,
-    /// Holds the index.
+    /// Contains the cached index.
     pub cache: Option<AbsPath>,
-    /// Holds the skills that `openskills install` put there for the user.
+    /// Contains the skills that `openskills install --user` installed.
     pub data: Option<AbsPath>,
-    /// Holds the receipts of csk.
+    /// Contains csk's receipts.
     pub csk_home: Option<AbsPath>,
-    /// Holds the skills of the organisation.
+    /// Contains the organization's skills.
     pub org: Option<AbsPath>,
-    /// The policy of the organisation.
+    /// The organization's policy file.
     pub org_policy: Option<AbsPath>,
-    /// The environment, which scripts get parts of and interpreters are found by.
+    /// The environment variables. Scripts get some of them, and `PATH` is used to find interpreters.
     pub variables: Variables,
-    /// What the environment says of where libraries are, by variable.
+    /// The variables that say where libraries are installed.
     pub library_variables: BTreeMap<String, String>,
 }
 
 impl Places {
-    /// Reads the environment: `HOME`, the `XDG_*_HOME` variables, `CLAUDE_CONFIG_DIR`, `CSK_HOME` and `CSK_CONFIG`.
+    /// Reads `HOME`, the `XDG_*_HOME` variables, `CLAUDE_CONFIG_DIR`, `CSK_HOME` and `CSK_CONFIG`.
     pub fn from_environment() -> Result<Self, RuntimeError> {
         let setup = |message: String| RuntimeError::Setup { message, hint: None };
         let cwd = env::current_dir()
-            .map_err(|error| setup(format!("cannot find the current folder: {error}")))?;
+            .map_err(|error| setup(format!("cannot determine the current folder: {error}")))?;
         let cwd = AbsPath::new(cwd).map_err(|error| setup(error.to_string()))?;
-        // A relative path in one of these variables has no meaning, so it is not used.
+        // Relative paths in these variables are ignored.
         let folder = |name: &str| env::var_os(name).and_then(|value| AbsPath::new(value).ok());
         let home = folder("HOME");
         let base = |name: &str, below_home: &str| {
@@ -85,18 +85,18 @@ impl Places {
         })
     }
 
-    /// Finds where libraries are that skills need, for the project that was named or the working folder.
+    /// Finds the installed libraries for the given project or the working folder.
     pub(crate) fn libraries(&self, project: Option<&Path>) -> Libraries {
         Libraries::find(self, project)
     }
 
-    /// Returns the folders of an installed package: `name`, or `r:name`, `python:name`, `node:name`.
+    /// Returns the folders of an installed package, given as `name`, `r:name`, `python:name` or `node:name`.
     pub fn installed_library(&self, name: &str) -> Option<Vec<PathBuf>> {
         self.libraries(None).with_named(self).folders(name)
     }
 
-    /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. Only
-    /// variables are those of the process. For tests, and for hosts that keep everything apart from the user's own.
+    /// Returns paths that are all inside `folder`: a home folder `home` and the working folder `work`. Only environment
+    /// variables are taken from the process. For tests, and for hosts that isolate everything from the user's files.
     pub fn below(folder: &AbsPath) -> Self {
         let home = folder.join("home");
         Self {

@@ -1,30 +1,30 @@
-//! `config.json`: what the user decided once for all: folders of skills, what lists of tools mean, how the log is written.
+//! The user's `config.json`: skill folders, how tool lists are applied, and logging.
 
 use std::path::PathBuf;
 
-use skill::json::{self, Object, Unknown};
+use skill::json::{self, Object, UnknownKeys};
 use skill::{Code, Diagnostic};
 use skill_fs::{AbsPath, read_text};
 use skill_state::SkillSource;
 use skill_state::audit::AuditMode;
 
 use crate::decide::policy::ToolLists;
-use crate::record::log::{CheckpointOptions, CheckpointPlace, Sync};
+use crate::record::log::{CheckpointDestination, CheckpointOptions, Sync};
 use crate::{Directory, Places, RuntimeError};
 
-/// The name of the file.
+/// The file name.
 const FILE: &str = "config.json";
 
-/// What the user's configuration says.
+/// The user's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) directories: Vec<Directory>,
     pub(crate) package_libraries: Vec<PathBuf>,
     pub(crate) allowed_tools: ToolLists,
     pub(crate) log: LogSettings,
-    /// How much an audit decides about approvals.
+    /// How audit results affect approvals.
     pub(crate) audit: AuditMode,
-    /// Problems that did not stop it.
+    /// Warnings about the file.
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
@@ -35,14 +35,14 @@ impl Default for Settings {
             package_libraries: Vec::new(),
             allowed_tools: ToolLists::default(),
             log: LogSettings::default(),
-            // An approval is a question of trust: what was found belongs to it.
+            // Approving is a matter of trust, so audit findings are shown.
             audit: AuditMode::Advisory,
             warnings: Vec::new(),
         }
     }
 }
 
-/// How the log is written.
+/// Logging options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LogSettings {
     pub(crate) key_file: Option<PathBuf>,
@@ -51,11 +51,11 @@ pub(crate) struct LogSettings {
     pub(crate) checkpoints: CheckpointOptions,
 }
 
-/// The smallest size at which a new file of the log is begun.
+/// The minimum size for log rotation.
 const MIN_LOG_BYTES: u64 = 64 << 10;
 
 impl Settings {
-    /// Reads the user's configuration; where there is none, nothing is configured.
+    /// Reads the user's configuration; defaults if there is none.
     pub(crate) fn load(places: &Places) -> Result<Self, RuntimeError> {
         let Some(path) = places.config.as_ref().map(|folder| folder.join(FILE)) else {
             return Ok(Self::default());
@@ -84,7 +84,7 @@ impl Settings {
                     }
                     known
                 });
-                // A word that cannot be read is an error of the file; nothing is guessed.
+                // An invalid value is an error; there is no fallback.
                 let source = source.unwrap_or(Some(SkillSource::User))?;
                 Some(Directory { path: path?, label: Some(name.value.clone()), source })
             });
@@ -104,33 +104,33 @@ impl Settings {
 }
 
 fn allowed_tools(object: &mut Object<'_, '_, '_>) -> Option<ToolLists> {
-    let Some(word) = object.text("allowed_tools") else { return Some(ToolLists::default()) };
-    match word.value.as_str() {
+    let Some(text) = object.text("allowed_tools") else { return Some(ToolLists::default()) };
+    match text.value.as_str() {
         "allowlist" => Some(ToolLists::Allowlist),
         "preapprove" => Some(ToolLists::Preapprove),
         other => {
             let message =
                 format!("`allowed_tools` is `{other}`; expected `allowlist` or `preapprove`");
-            object.problem(Code::BadValue, word.range, message);
+            object.problem(Code::BadValue, text.range, message);
             None
         }
     }
 }
 
 fn audit_mode(object: &mut Object<'_, '_, '_>) -> Option<AuditMode> {
-    let Some(word) = object.text("audit") else { return Some(AuditMode::Advisory) };
-    let mode = AuditMode::parse(&word.value);
+    let Some(text) = object.text("audit") else { return Some(AuditMode::Advisory) };
+    let mode = AuditMode::parse(&text.value);
     if mode.is_none() {
         let message =
-            format!("`audit` is `{}`; expected `off`, `advisory` or `strict`", word.value);
-        object.problem(Code::BadValue, word.range, message);
+            format!("`audit` is `{}`; expected `off`, `advisory` or `strict`", text.value);
+        object.problem(Code::BadValue, text.range, message);
     }
     mode
 }
 
-/// Reads how the log is written. A key that is not known could be one that should protect it.
+/// Parses the logging options. Unknown keys are errors, because they could be meant to protect the log.
 fn log_settings(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> LogSettings {
-    object.unknown_keys(Unknown::Refused);
+    object.unknown_keys(UnknownKeys::Refused);
     let key_file = object.text("key_file").and_then(|text| absolute(object, text, home));
     let sync = match object.boolean("sync") {
         Some(true) => Sync::Always,
@@ -138,17 +138,17 @@ fn log_settings(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> LogS
     };
     let max_bytes = object.number("max_bytes");
     if let Some(few) = max_bytes.filter(|bytes| *bytes < MIN_LOG_BYTES) {
-        let place = object.place();
-        let message = format!("`log.max_bytes` is {few}; at least {MIN_LOG_BYTES} are needed");
+        let place = object.opening_brace();
+        let message = format!("`log.max_bytes` is {few}; expected at least {MIN_LOG_BYTES}");
         object.problem(Code::BadValue, place, message);
     }
     let checkpoints = object.object("checkpoints", |checkpoints| checkpoints_of(checkpoints, home));
     LogSettings { key_file, sync, max_bytes, checkpoints: checkpoints.unwrap_or_default() }
 }
 
-/// The socket of the system's log.
+/// The default syslog socket.
 const SYSLOG: &str = "/dev/log";
-/// Facilities of syslog that a user's program may use, with their numbers.
+/// Syslog facilities that user programs may use, with their numbers.
 const FACILITIES: [(&str, u8); 12] = [
     ("user", 1),
     ("daemon", 3),
@@ -164,61 +164,65 @@ const FACILITIES: [(&str, u8); 12] = [
     ("local7", 23),
 ];
 
-/// Reads where checkpoints of the log go. One that cannot be read is an error of the file: nothing is left out.
+/// Parses the destinations of checkpoints. An invalid destination is an error; none is skipped.
 fn checkpoints_of(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> CheckpointOptions {
-    object.unknown_keys(Unknown::Refused);
+    object.unknown_keys(UnknownKeys::Refused);
     let mut places = Vec::new();
     let file = object.text("file").and_then(|text| absolute(object, text, home));
-    places.extend(file.and_then(|path| AbsPath::new(path).ok()).map(CheckpointPlace::File));
+    places.extend(file.and_then(|path| AbsPath::new(path).ok()).map(CheckpointDestination::File));
     places.extend(object.object("syslog", |syslog| syslog_of(syslog, home)).flatten());
     places.extend(object.object("otlp", otlp_of).flatten());
     let required = object.boolean("required").unwrap_or(false);
     if places.is_empty() {
-        let place = object.place();
-        let message = "`log.checkpoints` names no place: `file`, `syslog` or `otlp`".to_owned();
+        let place = object.opening_brace();
+        let message =
+            "`log.checkpoints` needs at least one of `file`, `syslog` and `otlp`".to_owned();
         object.problem(Code::BadValue, place, message);
     }
-    CheckpointOptions { places, required }
+    CheckpointOptions { destinations: places, required }
 }
 
-fn syslog_of(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> Option<CheckpointPlace> {
-    object.unknown_keys(Unknown::Refused);
+fn syslog_of(
+    object: &mut Object<'_, '_, '_>,
+    home: Option<&AbsPath>,
+) -> Option<CheckpointDestination> {
+    object.unknown_keys(UnknownKeys::Refused);
     let socket = match object.text("socket") {
         Some(text) => absolute(object, text, home)?,
         None => PathBuf::from(SYSLOG),
     };
     let facility = match object.text("facility") {
         None => FACILITIES[0].1,
-        Some(word) => {
-            let known = FACILITIES.iter().find(|(name, _)| *name == word.value);
+        Some(text) => {
+            let known = FACILITIES.iter().find(|(name, _)| *name == text.value);
             let Some((_, number)) = known else {
                 let all = FACILITIES.map(|(name, _)| name).join(", ");
-                let message = format!("`facility` is `{}`; expected one of: {all}", word.value);
-                object.problem(Code::BadValue, word.range, message);
+                let message = format!("`facility` is `{}`; expected one of: {all}", text.value);
+                object.problem(Code::BadValue, text.range, message);
                 return None;
             };
             *number
         }
     };
-    Some(CheckpointPlace::Syslog { socket: AbsPath::new(socket).ok()?, facility })
+    Some(CheckpointDestination::Syslog { socket: AbsPath::new(socket).ok()?, facility })
 }
 
-fn otlp_of(object: &mut Object<'_, '_, '_>) -> Option<CheckpointPlace> {
-    object.unknown_keys(Unknown::Refused);
+fn otlp_of(object: &mut Object<'_, '_, '_>) -> Option<CheckpointDestination> {
+    object.unknown_keys(UnknownKeys::Refused);
     let endpoint = object.required("endpoint")?;
     if !["http://", "https://"].iter().any(|scheme| endpoint.value.starts_with(scheme)) {
-        let message = format!("`endpoint` is `{}`; expected an http(s) address", endpoint.value);
+        let message = format!("`endpoint` is `{}`; expected an http or https URL", endpoint.value);
         object.problem(Code::BadValue, endpoint.range, message);
         return None;
     }
     let token_env = object.text("token_env").map(|text| text.value);
-    Some(CheckpointPlace::Otlp { endpoint: endpoint.value, token_env })
+    Some(CheckpointDestination::Otlp { endpoint: endpoint.value, token_env })
 }
 
-/// Checks the `schema_version` of a file of ours.
+/// Checks the `schema_version` of one of our files.
 pub(crate) fn schema_version(object: &mut Object<'_, '_, '_>) -> Option<u64> {
     object.schema_version_or(&[1], |found| {
-        let message = format!("`schema_version` is {found}; this version knows 1");
+        let message = format!("`schema_version` is {found}; this version supports 1");
         (message, "the file requires a newer openskills; update it".to_owned())
     })
 }
@@ -232,7 +236,7 @@ fn path_of(
     absolute(object, text, home)
 }
 
-/// Takes an absolute path, or one below the home folder.
+/// Parses an absolute path, or a path that starts with `~/`.
 fn absolute(
     object: &mut Object<'_, '_, '_>,
     text: json::Text,
@@ -246,7 +250,7 @@ fn absolute(
         return Some(path);
     }
     let message = format!("the path `{}` is not absolute", text.value);
-    let hint = "write the whole path, or start it with `~/`";
+    let hint = "use an absolute path, or start it with `~/`";
     object.problem_with_hint(Code::BadPath, text.range, message, hint);
     None
 }
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_have_a_name_and_a_tier() {
+    fn folders_have_a_label_and_a_trust_level() {
         check(
             r#"{"schema_version": 1, "directories": {
                 "team": {"path": "~/team/skills"},
@@ -290,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_guessed() {
+    fn invalid_values_are_errors() {
         check(
             r#"{"schema_version": 1, "directories": {
                 "a": {"path": "skills"}, "b": {"path": "/b", "source": "builtin"}, "c": {}
@@ -298,14 +302,14 @@ mod tests {
             &expect![[r#"
                 error: the path `skills` is not absolute
                 error: `source` is `builtin`; expected `org`, `user` or `third_party`
-                error: `directories.c.path` is missing; expected text
-                warning: `packges` is not a key that is known; it is ignored
+                error: `directories.c.path` is missing; expected a string
+                warning: unknown key `packges`; it is ignored
             "#]],
         );
         check(
             r#"{"schema_version": 2}"#,
             &expect![[r#"
-                error: `schema_version` is 2; this version knows 1
+                error: `schema_version` is 2; this version supports 1
             "#]],
         );
     }

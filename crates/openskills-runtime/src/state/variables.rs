@@ -1,9 +1,9 @@
-//! The environment of this process, as it was when the runtime was made.
+//! The environment variables of this process at the time the runtime was created.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-/// Variables with their values. What is printed of it for developers shows no value: some are secrets.
+/// Environment variables. The debug output omits them, because some are secrets.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Variables(Vec<(OsString, OsString)>);
 
@@ -13,7 +13,7 @@ impl Variables {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// Returns all of them.
+    /// Returns all variables.
     pub fn all(&self) -> &[(OsString, OsString)] {
         &self.0
     }

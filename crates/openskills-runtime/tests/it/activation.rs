@@ -1,4 +1,4 @@
-//! From a name to the text that a model reads.
+//! Activation: from a name to the text that a model reads.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ fn activate(runtime: &mut OpenSkillRuntime, name: &str, arguments: Option<&str>)
 }
 
 #[test]
-fn the_text_is_marked_and_names_its_files() {
+fn activation_text_is_marked_and_lists_files() {
     let world = World::new(
         "\
 //- /s/pdf/SKILL.md
@@ -59,7 +59,7 @@ x
 }
 
 #[test]
-fn a_long_list_of_files_is_cut_and_says_so() {
+fn long_file_lists_are_truncated_with_a_note() {
     let world = World::new(&skill("s/x", "x"));
     let files: String =
         (0..MAX_LISTED + 7).map(|n| format!("//- /s/x/assets/f{n:04}\n\n")).collect();
@@ -67,33 +67,33 @@ fn a_long_list_of_files_is_cut_and_says_so() {
     let mut runtime = world.discover_in("s");
     let loaded = runtime.activate_skill("x").unwrap();
     assert_eq!((loaded.resources.files.len(), loaded.resources.more), (MAX_LISTED, 7));
-    assert!(loaded.content.contains("<!-- 7 more files are not listed -->"));
+    assert!(loaded.content.contains("<!-- not listed: 7 more -->"));
 }
 
 #[test]
-fn the_same_again_is_a_note_until_it_changes() {
+fn a_repeated_activation_is_a_note_until_the_skill_changes() {
     let world = World::new(&[skill("s/x", "x"), skill("s/y", "y")].concat());
     let mut runtime = world.discover_in("s");
     let first = runtime.activate_skill("x").unwrap();
     assert!(!first.activation.repeated && first.content.contains("Body of s/x."));
-    let again = runtime.activate_skill("x").unwrap();
-    assert!(again.activation.repeated);
+    let second = runtime.activate_skill("x").unwrap();
+    assert!(second.activation.repeated);
     assert!(
-        !again.content.contains("Body") && !again.instructions.contains("Body"),
+        !second.content.contains("Body") && !second.instructions.contains("Body"),
         "{}",
-        again.content
+        second.content
     );
-    assert!(again.content.contains("`s/x` is active in this session already"));
+    assert!(second.content.contains("`s/x` is already active in this session"));
     assert!(
         !runtime.activate_skill("y").unwrap().activation.repeated,
         "several skills in one session"
     );
-    // Other arguments are another activation, and so is another version.
+    // Different arguments or a different version are separate activations.
     assert_eq!(activate(&mut runtime, "x", Some("a")), "Body of s/x.\n\nARGUMENTS: a");
-    let asked = ActivateOptions { again: true, ..ActivateOptions::default() };
-    assert!(runtime.activate("x", &asked).unwrap().content.contains("Body of s/x."));
+    let options = ActivateOptions { repeat: true, ..ActivateOptions::default() };
+    assert!(runtime.activate("x", &options).unwrap().content.contains("Body of s/x."));
     world.add("//- /s/x/references/new.md\nx\n");
-    assert!(!runtime.activate_skill("x").unwrap().activation.repeated, "another content");
+    assert!(!runtime.activate_skill("x").unwrap().activation.repeated, "the content changed");
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_named_session_is_remembered_across_processes() {
         |config: RuntimeConfig| discover(config).activate_skill("x").unwrap().activation.repeated;
     assert!(!repeated(session("one")));
     assert!(repeated(session("one")));
-    assert!(!repeated(session("../../two")), "another session, whatever its name");
+    assert!(!repeated(session("../../two")), "a different session, whatever its name");
     assert!(!repeated(world.config()), "without a name nothing is remembered");
     assert!(!world.path("home/.local/two").exists() && !world.path("two").exists());
-    // The same skill in another project is another one.
+    // The same skill in another project is a different one.
     world
         .add(&[skill("work/.claude/skills/y", "y"), skill("other/.claude/skills/y", "y")].concat());
     let in_project = |project: &str| RuntimeConfig {
@@ -118,7 +118,7 @@ fn a_named_session_is_remembered_across_processes() {
         let loaded = discover(in_project(project)).activate_skill("y").unwrap();
         assert!(!loaded.activation.repeated, "{project}");
     }
-    // Many at once: exactly one is the first.
+    // Of many concurrent activations, exactly one is first.
     let firsts: usize = std::thread::scope(|scope| {
         let threads: Vec<_> =
             (0..8).map(|_| scope.spawn(|| usize::from(!repeated(session("three"))))).collect();
@@ -128,7 +128,7 @@ fn a_named_session_is_remembered_across_processes() {
 }
 
 #[test]
-fn who_may_start_a_skill_is_respected() {
+fn invocation_restrictions_are_enforced() {
     let with = |name: &str, field: &str| {
         format!("//- /s/{name}/SKILL.md\n---\nname: {name}\ndescription: d\n{field}\n---\nBody.\n")
     };
@@ -172,7 +172,7 @@ fn who_may_start_a_skill_is_respected() {
         let skill = runtime.skill(name).unwrap().clone();
         assert_eq!(runtime.model_may_invoke(&skill), by_model, "{name}");
     }
-    // What the model may not start it does not get to know of (C4).
+    // The model does not see skills that it may not invoke (C4).
     let prompt = runtime.prompt(&openskills_runtime::PromptOptions::default()).unwrap();
     assert_eq!(prompt.hidden, ["s/codex", "s/linked", "s/nobody", "s/user-only"]);
     assert!(
@@ -182,7 +182,7 @@ fn who_may_start_a_skill_is_respected() {
 }
 
 #[test]
-fn a_host_of_one_process_is_held_to_what_it_activated() {
+fn active_skills_restrict_a_single_process_host() {
     use openskills_runtime::policy::Decision;
 
     let world = World::new(&skill("s/free", "free"));
@@ -195,12 +195,12 @@ fn a_host_of_one_process_is_held_to_what_it_activated() {
     for (name, decision) in [("free", Decision::Allow), ("git", Decision::Deny)] {
         runtime.activate_skill(name).unwrap();
         let verdict = runtime.check_tool(&context, "Bash", &call).unwrap().unwrap();
-        assert_eq!(verdict.decision, decision, "{name}: {}", verdict.because);
+        assert_eq!(verdict.decision, decision, "{name}: {}", verdict.reason);
     }
 }
 
 #[test]
-fn requests_are_data_and_every_activation_is_recorded() {
+fn requests_are_data_and_activations_are_logged() {
     let world = World::new(
         "\
 //- /s/x/SKILL.md
@@ -247,7 +247,7 @@ hooks:
 }
 
 #[test]
-fn names_are_found_in_every_form_and_slips_are_noticed() {
+fn every_form_of_a_name_is_found_and_typos_get_a_hint() {
     let world = World::new(
         "//- /s/csv/SKILL.md\n---\nname: CSV Tools\ndescription: d\n---\nB.\n//- /s/bad/SKILL.md\nx\n",
     );
@@ -269,7 +269,7 @@ fn names_are_found_in_every_form_and_slips_are_noticed() {
 }
 
 #[test]
-fn a_skill_with_odd_files_can_be_used_all_the_same() {
+fn a_skill_with_unusual_files_is_usable() {
     let world = World::new(&skill("s/x", "x"));
     world.add("//- /s/x/references/a.md\nA.\n");
     world.link("/usr/bin/python3", "s/x/.venv/bin/python");
@@ -281,13 +281,13 @@ fn a_skill_with_odd_files_can_be_used_all_the_same() {
     assert_eq!(hash(&world), first);
     std::fs::remove_file(world.path("s/x/.venv/bin/python")).unwrap();
     world.link("/usr/bin/python4", "s/x/.venv/bin/python");
-    assert_ne!(hash(&world), first, "where a link points is part of the version");
+    assert_ne!(hash(&world), first, "the target of a symlink is part of the version");
     let runtime = world.discover_in("s");
     assert!(runtime.index_entries(&runtime.list_skills())[0].hash.is_some());
 }
 
 #[test]
-fn a_folder_called_otherwise_is_a_hint() {
+fn a_folder_name_is_suggested_as_a_hint() {
     let world = World::new("//- /s/folder/SKILL.md\n---\nname: declared\ndescription: d\n---\n");
     let error = world.discover_in("s").activate_skill("folder").unwrap_err();
     assert_eq!(error.hint().unwrap(), "did you mean `declared`?");

@@ -1,8 +1,8 @@
-//! What may run: approvals of real folders, and the policy of an organisation.
+//! Approvals of real folders, and the organization's policy.
 
 use std::fs;
 
-use openskills_runtime::permit::{Asked, AskedNetwork, Authorization};
+use openskills_runtime::permit::{Authorization, RequestedAccess, RequestedNetwork};
 use openskills_runtime::policy::{Decision, ToolLists};
 use openskills_runtime::{OpenSkillRuntime, ReadOptions, RuntimeConfig, ToolContext};
 use skill::capabilities::Host;
@@ -17,9 +17,9 @@ fn world() -> World {
     world
 }
 
-/// Says what becomes of a run.
+/// Returns the authorization of a run.
 fn run(runtime: &mut OpenSkillRuntime, name: &str, once: Option<Grant>) -> &'static str {
-    let plan = runtime.plan_run(name, Some("scripts/a.py"), Asked::default()).unwrap();
+    let plan = runtime.plan_run(name, Some("scripts/a.py"), RequestedAccess::default()).unwrap();
     match runtime.authorize(plan, once).unwrap() {
         Authorization::Permit(_) => "permit",
         Authorization::Ask(_) => "ask",
@@ -28,31 +28,35 @@ fn run(runtime: &mut OpenSkillRuntime, name: &str, once: Option<Grant>) -> &'sta
 }
 
 fn approve(runtime: &mut OpenSkillRuntime, name: &str) {
-    let plan = runtime.plan_run(name, None, Asked::default()).unwrap();
+    let plan = runtime.plan_run(name, None, RequestedAccess::default()).unwrap();
     let request = runtime.request(&plan).unwrap().unwrap();
     runtime.approve(&request, None).unwrap();
 }
 
 #[test]
-fn a_change_of_a_script_alone_asks_again() {
+fn a_changed_script_needs_approval_again() {
     let world = world();
     let mut runtime = world.discover();
     assert_eq!(run(&mut runtime, "pdf", None), "ask");
-    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "permit", "for once");
-    assert_eq!(run(&mut runtime, "pdf", None), "ask", "and not for twice");
+    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "permit", "once");
+    assert_eq!(run(&mut runtime, "pdf", None), "ask", "but not twice");
     approve(&mut runtime, "pdf");
     assert_eq!(run(&mut runtime, "pdf", None), "permit");
-    assert_eq!(run(&mut world.discover(), "pdf", None), "permit", "in another process as well");
+    assert_eq!(run(&mut world.discover(), "pdf", None), "permit", "also in another process");
     world.add("//- /home/.claude/skills/pdf/scripts/a.py\nprint(2)\n");
     assert_eq!(run(&mut world.discover(), "pdf", None), "ask");
     world.add("//- /home/.claude/skills/pdf/scripts/a.py\nprint(1)\n");
-    assert_eq!(run(&mut world.discover(), "pdf", None), "permit", "it is what was approved");
-    // A mode is part of what a script is.
+    assert_eq!(
+        run(&mut world.discover(), "pdf", None),
+        "permit",
+        "it is the approved content again"
+    );
+    // The file mode is part of the content.
     use std::os::unix::fs::PermissionsExt;
     let script = world.path("home/.claude/skills/pdf/scripts/a.py");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(run(&mut world.discover(), "pdf", None), "ask");
-    // The same bytes from elsewhere were not approved.
+    // The same bytes from another location are not approved.
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
     fs::create_dir_all(world.path("other")).unwrap();
     fs::rename(world.path("home/.claude/skills/pdf"), world.path("other/pdf")).unwrap();
@@ -63,59 +67,59 @@ fn a_change_of_a_script_alone_asks_again() {
 }
 
 #[test]
-fn a_skill_with_a_link_out_of_it_is_not_approved() {
+fn a_skill_with_an_escaping_symlink_cannot_be_approved() {
     let world = world();
     world.link("/etc/passwd", "home/.claude/skills/pdf/scripts/link");
-    let plan = world.discover().plan_run("pdf", None, Asked::default());
-    assert!(plan.is_err(), "its digest would not be of what runs");
+    let plan = world.discover().plan_run("pdf", None, RequestedAccess::default());
+    assert!(plan.is_err(), "its digest would not cover what runs");
 }
 
 #[test]
-fn an_installed_skill_stands_for_its_whole_snapshot_until_it_drifts() {
+fn an_approval_covers_the_whole_snapshot_until_it_drifts() {
     let world = installed();
     let mut runtime = world.discover();
-    let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+    let plan = runtime.plan_run("pdf", None, RequestedAccess::default()).unwrap();
     assert_eq!(plan.subject.origin, "https://example.com/pdf.git");
     assert_eq!(plan.subject.bundle, skill::Digest::of(b"snapshot"));
-    assert_eq!(plan.subject.source, SkillSource::ThirdParty, "nobody trusts the project");
+    assert_eq!(plan.subject.source, SkillSource::ThirdParty, "the project is not trusted");
     approve(&mut runtime, "pdf");
     assert_eq!(run(&mut runtime, "pdf", None), "permit");
     world.add("//- /work/.agents/skills/pdf/references/a.md\nAnother.\n");
     let mut runtime = world.discover();
-    let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+    let plan = runtime.plan_run("pdf", None, RequestedAccess::default()).unwrap();
     assert!(plan.subject.is_drifted && plan.subject.origin.starts_with('/'));
     assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "refusal");
     approve(&mut runtime, "pdf");
-    assert_eq!(run(&mut runtime, "pdf", None), "permit", "the user has said so");
+    assert_eq!(run(&mut runtime, "pdf", None), "permit", "the user approved it");
 }
 
 #[test]
-fn a_skills_own_word_lowers_its_trust_and_never_raises_it() {
+fn a_skill_can_lower_but_not_raise_its_trust() {
     let source = |trust: &str| {
         let world = World::new(&format!(
             "//- /home/.claude/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\ntrust: {trust}\n---\nB.\n"
         ));
-        let plan = world.discover().plan_run("pdf", None, Asked::default()).unwrap();
+        let plan = world.discover().plan_run("pdf", None, RequestedAccess::default()).unwrap();
         (plan.subject.source, plan.subject.asks_each_session)
     };
     assert_eq!(source("managed"), (SkillSource::User, false));
     assert_eq!(source("package"), (SkillSource::User, false));
     assert_eq!(source("project"), (SkillSource::ThirdParty, false));
     assert_eq!(source("local"), (SkillSource::User, true));
-    // One that calls itself local is approved for a session.
+    // A skill that declares itself local is approved for one session.
     let world = World::new(
         "//- /home/.claude/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\ntrust: local\n---\nB.\n",
     );
     let of = |session: &str| {
         discover(RuntimeConfig { session_id: Some(session.to_owned()), ..world.config() })
     };
-    let plan = world.discover().plan_run("pdf", None, Asked::default()).unwrap();
+    let plan = world.discover().plan_run("pdf", None, RequestedAccess::default()).unwrap();
     let mut nameless = world.discover();
     let request = nameless.request(&plan).unwrap().unwrap();
     assert_eq!(
         nameless.approve(&request, None).unwrap_err().code(),
         "setup",
-        "no session could be meant"
+        "there is no session id"
     );
     approve(&mut of("one"), "pdf");
     assert_eq!(run(&mut of("one"), "pdf", None), "permit");
@@ -123,11 +127,11 @@ fn a_skills_own_word_lowers_its_trust_and_never_raises_it() {
 }
 
 #[test]
-fn a_manifest_in_the_folder_declares_capabilities_and_a_broken_one_stops() {
+fn manifests_declare_capabilities_and_broken_ones_are_errors() {
     let world = world();
     let manifest = |text: &str| {
         world.add(&format!("//- /home/.claude/skills/pdf/csk-skill.json\n{text}\n"));
-        world.discover().plan_run("pdf", None, Asked::default())
+        world.discover().plan_run("pdf", None, RequestedAccess::default())
     };
     let plan = manifest(
         r#"{"schema_version": 3, "commands": {}, "capabilities": {"network": ["a.test"]}}"#,
@@ -138,14 +142,14 @@ fn a_manifest_in_the_folder_declares_capabilities_and_a_broken_one_stops() {
 }
 
 #[test]
-fn what_is_malformed_or_unreadable_stops_the_run() {
+fn malformed_or_unreadable_files_stop_the_run() {
     let world = world();
     let state = "home/.local/state/openskills";
     fs::create_dir_all(world.path(state)).unwrap();
     let approvals = world.path(&format!("{state}/approvals.json"));
     let plan = || {
         let runtime = world.discover();
-        let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+        let plan = runtime.plan_run("pdf", None, RequestedAccess::default()).unwrap();
         (runtime, plan)
     };
     for text in [
@@ -160,14 +164,14 @@ fn what_is_malformed_or_unreadable_stops_the_run() {
         fs::write(&approvals, text).unwrap();
         let (mut runtime, plan) = plan();
         assert_eq!(runtime.authorize(plan, None).unwrap_err().code(), "invalid-config", "{text}");
-        assert_eq!(fs::read_to_string(&approvals).unwrap(), text, "and it stays as it is");
+        assert_eq!(fs::read_to_string(&approvals).unwrap(), text, "the file is unchanged");
     }
     fs::remove_file(&approvals).unwrap();
     std::os::unix::fs::symlink("nowhere", &approvals).unwrap();
     let (mut runtime, planned) = plan();
-    assert!(runtime.authorize(planned, None).is_err(), "a link to nothing is not an empty list");
+    assert!(runtime.authorize(planned, None).is_err(), "a broken symlink is not an empty list");
     fs::remove_file(&approvals).unwrap();
-    // An approval whose end or hosts cannot be read is not one without.
+    // An approval with an invalid expiry or invalid hosts does not become unlimited.
     let mut runtime = world.discover();
     approve(&mut runtime, "pdf");
     let whole = fs::read_to_string(&approvals).unwrap();
@@ -184,7 +188,7 @@ fn what_is_malformed_or_unreadable_stops_the_run() {
     }
     fs::write(&approvals, &whole).unwrap();
     assert_eq!(run(&mut world.discover(), "pdf", None), "permit");
-    // So with the policy, before anything is even found.
+    // The same for the policy, even before discovery.
     for text in [
         "",
         "{",
@@ -203,7 +207,7 @@ fn what_is_malformed_or_unreadable_stops_the_run() {
 }
 
 #[test]
-fn the_organisation_denies_skills_tools_and_tiers() {
+fn the_organization_can_deny_skills_tools_and_trust_levels() {
     let world = world();
     world.add(&skill("home/.claude/skills/evil", "evil"));
     world.add(&skill("work/.claude/skills/theirs", "theirs"));
@@ -217,14 +221,14 @@ fn the_organisation_denies_skills_tools_and_tiers() {
     );
     let names: Vec<String> =
         runtime.list_skills().iter().map(|skill| skill.name.to_string()).collect();
-    assert_eq!(names, ["pdf"], "what is denied is not in the catalogue");
+    assert_eq!(names, ["pdf"], "denied skills are not in the catalog");
     let told: Vec<String> =
         runtime.problems().iter().map(|problem| problem.message.clone()).collect();
     assert_eq!(
         told,
         [
-            "the organisation denies the skill `ev*`",
-            "the organisation asks for skills of the trust level `user` at least; this is `third_party`"
+            "the organization denies the skill `ev*`",
+            "the organization requires trust level `user` or higher; this skill has `third_party`"
         ]
     );
     for name in ["evil", "personal/evil", "theirs"] {
@@ -236,11 +240,11 @@ fn the_organisation_denies_skills_tools_and_tiers() {
     let context = ToolContext { skill: Some("pdf".to_owned()), ..ToolContext::default() };
     let call = serde_json::json!({ "command": "curl x" });
     let verdict = runtime.check_tool(&context, "Bash", &call).unwrap().unwrap();
-    assert_eq!(verdict.decision, Decision::Deny, "{}", verdict.because);
-    // A user's setting loosens nothing that the organisation has set.
+    assert_eq!(verdict.decision, Decision::Deny, "{}", verdict.reason);
+    // The user's settings cannot loosen the organization's policy.
     world.add("//- /home/.config/openskills/config.json\n{\"schema_version\": 1, \"allowed_tools\": \"preapprove\"}\n");
     assert_eq!(runtime.tool_lists().unwrap(), ToolLists::Allowlist);
-    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "ask", "not for once");
+    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "ask", "not even once");
     let digest = runtime.hash(runtime.skill("pdf").unwrap()).unwrap();
     let mut runtime =
         with(&format!(r#"{{"schema_version": 1, "deny": {{"digests": ["{digest}"]}}}}"#));
@@ -250,11 +254,11 @@ fn the_organisation_denies_skills_tools_and_tiers() {
     let mut runtime =
         with(r#"{"schema_version": 1, "allowed_origins": ["https://git.acme.test/*"]}"#);
     assert_eq!(runtime.activate_skill("pdf").unwrap_err().code(), "permission-denied");
-    // A skill that lowers its own trust level falls below what is asked for.
+    // A skill that lowers its own trust level falls below the required one.
     world.add("//- /home/.claude/skills/low/SKILL.md\n---\nname: low\ndescription: d\ntrust: project\n---\nB.\n");
     let mut runtime = with(r#"{"schema_version": 1, "required_trust": {"activate": "user"}}"#);
     assert_eq!(runtime.activate_skill("low").unwrap_err().code(), "permission-denied");
-    // The second is what it was called before.
+    // The second key is the old name.
     for key in ["required_trust", "required_tier"] {
         let mut runtime = with(&format!(r#"{{"schema_version": 1, "{key}": {{"run": "org"}}}}"#));
         runtime.activate_skill("low").unwrap();
@@ -263,13 +267,13 @@ fn the_organisation_denies_skills_tools_and_tiers() {
 }
 
 #[test]
-fn decisions_and_approvals_are_in_the_log() {
+fn decisions_and_approvals_are_logged() {
     let world = world();
     let mut runtime = world.discover();
     run(&mut runtime, "pdf", None);
-    let asked = Asked {
-        network: AskedNetwork::Named(vec![Host::parse("a.test").unwrap()]),
-        ..Asked::default()
+    let asked = RequestedAccess {
+        network: RequestedNetwork::Named(vec![Host::parse("a.test").unwrap()]),
+        ..RequestedAccess::default()
     };
     let plan = runtime.plan_run("pdf", None, asked).unwrap();
     let request = runtime.request(&plan).unwrap().unwrap();
@@ -288,7 +292,7 @@ fn decisions_and_approvals_are_in_the_log() {
 }
 
 #[test]
-fn a_users_word_loosens_nothing_that_the_organisation_says() {
+fn users_cannot_loosen_the_organizations_policy() {
     let world = installed();
     world.add(&skill("mine/own", "own"));
     let with = |policy: &str| {
@@ -298,7 +302,7 @@ fn a_users_word_loosens_nothing_that_the_organisation_says() {
     let refused = |mut runtime: OpenSkillRuntime, name: &str| {
         runtime.activate_skill(name).map(|_| ()).unwrap_err().code().to_owned()
     };
-    // A folder that the user calls the organisation's is the user's.
+    // A folder that the user configures as the organization's counts as the user's.
     world.add(&format!(
         "//- /home/.config/openskills/config.json\n{{\"schema_version\": 1, \"directories\": {{\"x\": {{\"path\": \"{}\", \"source\": \"org\"}}}}}}\n",
         world.path("mine").display()
@@ -306,11 +310,11 @@ fn a_users_word_loosens_nothing_that_the_organisation_says() {
     assert_eq!(
         world.discover().skill("x/own").unwrap().source,
         SkillSource::Org,
-        "without a policy it is"
+        "allowed without a policy"
     );
     let runtime = with(r#"{"schema_version": 1, "required_trust": {"activate": "org"}}"#);
     assert_eq!(refused(runtime, "x/own"), "permission-denied");
-    // What a skill claims of its origin is enough to deny it, changed, copied or without a receipt.
+    // The origin that a skill claims is enough to deny it, even if it is modified, copied or without a receipt.
     let evil = r#"{"schema_version": 1, "deny": {"origins": ["https://EXAMPLE.com/*"]}}"#;
     assert_eq!(refused(with(evil), "pdf"), "permission-denied");
     world.add("//- /work/.agents/skills/pdf/references/a.md\nAnother.\n");
@@ -318,9 +322,9 @@ fn a_users_word_loosens_nothing_that_the_organisation_says() {
     fs::remove_dir_all(world.path("home/.cocoaskills")).unwrap();
     fs::remove_file(world.path("work/.agents/skills/.csk-managed.json")).unwrap();
     assert_eq!(refused(with(evil), "pdf"), "permission-denied", "without receipt and ledger");
-    // A denied content is neither activated nor read, by either digest.
+    // Content denied by either digest can be neither activated nor read.
     let runtime = with(r#"{"schema_version": 1}"#);
-    let plan = runtime.plan_run("x/own", None, Asked::default()).unwrap();
+    let plan = runtime.plan_run("x/own", None, RequestedAccess::default()).unwrap();
     for digest in [plan.subject.content, plan.subject.bundle] {
         let policy = format!(r#"{{"schema_version": 1, "deny": {{"digests": ["{digest}"]}}}}"#);
         assert_eq!(refused(with(&policy), "x/own"), "permission-denied");
@@ -331,9 +335,9 @@ fn a_users_word_loosens_nothing_that_the_organisation_says() {
         let policy = format!(r#"{{"schema_version": 1, "deny": {{"skills": ["{name}"]}}}}"#);
         assert_eq!(refused(with(&policy), "own"), "permission-denied", "{name}");
     }
-    // An approval lasts no longer than it may.
+    // The policy limits how long approvals last.
     let mut runtime = with(r#"{"schema_version": 1, "max_approval_days": 1}"#);
-    let plan = runtime.plan_run("own", None, Asked::default()).unwrap();
+    let plan = runtime.plan_run("own", None, RequestedAccess::default()).unwrap();
     let request = runtime.request(&plan).unwrap().unwrap();
     let approval =
         runtime.approve(&request, Some("2900-01-01T00:00:00Z".parse().unwrap())).unwrap();
@@ -354,6 +358,6 @@ fn a_users_word_loosens_nothing_that_the_organisation_says() {
     assert_eq!(
         runtime.discover_skills().unwrap_err().code(),
         "setup",
-        "a link to nothing is no absence"
+        "a broken symlink is not a missing file"
     );
 }

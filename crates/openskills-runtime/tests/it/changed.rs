@@ -1,4 +1,4 @@
-//! A skill that changes hands between discovery and use: noticed, told, and nothing of the outside is read.
+//! Skills that change between discovery and use: the change is detected, and nothing outside the skill is read.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use openskills_runtime::{OpenSkillRuntime, ReadOptions};
 
 use crate::{World, skill};
 
-/// Discovers `s/x`, does something to it, and expects every way to use it to fail with that text.
+/// Discovers `s/x`, changes it, and expects every use of it to fail with the expected message.
 fn check(change: impl FnOnce(&World), expected: &str) {
     let world = World::new(&[skill("s/x", "x"), skill("outside/x", "secret")].concat());
     world.add("//- /s/x/references/a.md\nInside.\n//- /outside/x/references/a.md\nSecret.\n");
@@ -25,14 +25,14 @@ fn check(change: impl FnOnce(&World), expected: &str) {
         let text = error.to_string();
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("Secret") && !text.contains("secret"), "{text}");
-        assert_eq!(error.hint().unwrap(), "discover the skills again");
+        assert_eq!(error.hint().unwrap(), "run the command again");
     }
-    again(&mut runtime);
+    rediscover(&mut runtime);
 }
 
-/// Nothing is searched that was not discovered.
+/// Search reads only discovered files.
 #[test]
-fn a_search_does_not_look_behind_a_link() {
+fn search_does_not_follow_symlinks() {
     let world = World::new(&[skill("s/x", "x"), skill("outside/x", "x")].concat());
     let runtime = world.discover_in("s");
     assert_eq!(runtime.search("outside").len(), 0);
@@ -41,8 +41,8 @@ fn a_search_does_not_look_behind_a_link() {
     assert_eq!(runtime.search("outside").len(), 0);
 }
 
-/// After looking again everything is as the disk says.
-fn again(runtime: &mut OpenSkillRuntime) {
+/// After another discovery, the skills can be used again.
+fn rediscover(runtime: &mut OpenSkillRuntime) {
     runtime.discover_skills().unwrap();
     if let Some(skill) = runtime.list_skills().first() {
         assert!(runtime.activate_skill(&skill.id).is_ok());
@@ -50,18 +50,18 @@ fn again(runtime: &mut OpenSkillRuntime) {
 }
 
 #[test]
-fn an_edit_is_noticed() {
+fn an_edit_is_detected() {
     check(
         |world| {
             let text = "---\nname: x\ndescription: other\n---\n";
             fs::write(world.path("s/x/SKILL.md"), text).unwrap();
         },
-        "its SKILL.md was written or replaced",
+        "its SKILL.md was modified or replaced",
     );
 }
 
 #[test]
-fn an_edit_that_keeps_length_and_time_is_noticed() {
+fn an_edit_that_keeps_size_and_mtime_is_detected() {
     check(
         |world| {
             let file = world.path("s/x/SKILL.md");
@@ -71,67 +71,67 @@ fn an_edit_that_keeps_length_and_time_is_noticed() {
             fs::write(&file, text).unwrap();
             fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
         },
-        "its SKILL.md was written or replaced",
+        "its SKILL.md was modified or replaced",
     );
 }
 
 #[test]
-fn a_rename_is_noticed() {
+fn a_rename_is_detected() {
     check(|world| fs::rename(world.path("s/x"), world.path("s/y")).unwrap(), "its folder is gone");
 }
 
 #[test]
-fn a_deletion_is_noticed() {
+fn a_deletion_is_detected() {
     check(|world| fs::remove_dir_all(world.path("s/x")).unwrap(), "its folder is gone");
     check(|world| fs::remove_file(world.path("s/x/SKILL.md")).unwrap(), "its SKILL.md is gone");
 }
 
 #[test]
-fn a_link_in_place_of_the_folder_is_noticed() {
+fn a_symlink_replacing_the_folder_is_detected() {
     check(
         |world| {
             fs::remove_dir_all(world.path("s/x")).unwrap();
             world.link("../outside/x", "s/x");
         },
-        "a link stands where its folder was",
+        "its folder was replaced by a symlink",
     );
 }
 
 #[test]
-fn a_link_in_place_of_a_folder_around_it_is_noticed() {
+fn a_symlink_replacing_a_parent_folder_is_detected() {
     check(
         |world| {
             fs::rename(world.path("s"), world.path("moved")).unwrap();
             world.link("outside", "s");
         },
-        "a link stands where its folder was",
+        "its folder was replaced by a symlink",
     );
 }
 
 #[test]
-fn a_link_in_place_of_the_file_is_noticed() {
+fn a_symlink_replacing_the_file_is_detected() {
     check(
         |world| {
             fs::remove_file(world.path("s/x/SKILL.md")).unwrap();
             world.link("../../outside/x/SKILL.md", "s/x/SKILL.md");
         },
-        "its SKILL.md is a link out of the skill",
+        "its SKILL.md is a symlink that points outside the skill",
     );
 }
 
 #[test]
-fn something_else_in_place_of_the_folder_is_noticed() {
+fn a_file_replacing_the_folder_is_detected() {
     check(
         |world| {
             fs::remove_dir_all(world.path("s/x")).unwrap();
             fs::write(world.path("s/x"), "").unwrap();
         },
-        "its folder is not a folder any more",
+        "its path is no longer a folder",
     );
 }
 
 #[test]
-fn a_file_that_is_replaced_by_an_equal_one_is_noticed() {
+fn replacing_a_file_with_an_identical_one_is_detected() {
     check(
         |world| {
             let file = world.path("s/x/SKILL.md");
@@ -139,6 +139,6 @@ fn a_file_that_is_replaced_by_an_equal_one_is_noticed() {
             fs::remove_file(&file).unwrap();
             fs::write(&file, text).unwrap();
         },
-        "its SKILL.md was written or replaced",
+        "its SKILL.md was modified or replaced",
     );
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use openskills_runtime::log::{
-    CheckpointOptions, CheckpointPlace, Checkpoints, Key, Log, LogError, LogOptions, LogReport,
-    Source, VerifyOptions, archive, verify, verify_against, verify_with,
+    CheckpointDestination, CheckpointOptions, Checkpoints, Key, Log, LogError, LogOptions,
+    LogReport, Source, VerifyOptions, archive, verify, verify_against, verify_with,
 };
 use openskills_runtime::{ActivationFailure, Event};
 use serde_json::Value;
@@ -47,8 +47,8 @@ fn file(world: &World) -> AbsPath {
 
 /// A log with a key, whose checkpoints go to a file.
 fn log(world: &World) -> Log {
-    let places = vec![CheckpointPlace::File(file(world))];
-    let checkpoints = CheckpointOptions { places, required: false };
+    let destinations = vec![CheckpointDestination::File(file(world))];
+    let checkpoints = CheckpointOptions { destinations, required: false };
     let options =
         LogOptions { key: Some(key(world)), checkpoints, max_bytes: 3000, ..LogOptions::default() };
     Log::new(world.root().join("log"), options)
@@ -85,7 +85,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn every_field_of_the_head_is_sealed() {
+fn a_change_to_any_field_of_the_head_is_detected() {
     let world = world();
     append(&world, 0..2);
     archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap();
@@ -129,7 +129,7 @@ fn every_field_of_the_head_is_sealed() {
 }
 
 #[test]
-fn an_older_copy_of_the_whole_folder_shows_by_its_checkpoints_alone() {
+fn only_checkpoints_reveal_a_restored_older_log_folder() {
     let world = world();
     append(&world, 0..5);
     copy(&world.path("log"), &world.path("older"));
@@ -144,17 +144,20 @@ fn an_older_copy_of_the_whole_folder_shows_by_its_checkpoints_alone() {
     // Whoever has the key and goes on from there writes other events.
     append(&world, 20..24);
     let told = compared(&world);
-    assert!(told.iter().any(|told| told.contains("event 7 is another one")), "{told:?}");
+    assert!(
+        told.iter().any(|told| told.contains("event 7 differs from the checkpoint")),
+        "{told:?}"
+    );
     // A log that was made anew has another id.
     fs::remove_dir_all(world.path("log")).unwrap();
     let plain = LogOptions { key: Some(key(&world)), ..LogOptions::default() };
     Log::new(world.root().join("log"), plain).append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
     let told = compared(&world);
-    assert!(told[0].starts_with("it has no checkpoint of this log"), "{told:?}");
+    assert!(told[0].starts_with("no checkpoint of this log"), "{told:?}");
 }
 
 #[test]
-fn an_archived_log_cannot_be_put_back_for_the_one_that_followed() {
+fn an_archived_log_put_back_as_the_current_log_is_detected() {
     let world = world();
     append(&world, 0..3);
     let aside = archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap().unwrap();
@@ -192,7 +195,7 @@ fn told(report: &LogReport) -> String {
 }
 
 #[test]
-fn a_log_that_was_removed_shows_by_its_checkpoints() {
+fn checkpoints_reveal_a_removed_log() {
     let world = world();
     append(&world, 0..3);
     let id = |world: &World| -> Value {
@@ -203,13 +206,15 @@ fn a_log_that_was_removed_shows_by_its_checkpoints() {
     fs::remove_dir_all(world.path("log")).unwrap();
     for with in [With::Nothing, With::Checkpoints] {
         let report = whole(&world, &[], with);
-        assert!(told(&report).contains("there is no log"), "{report:?}");
+        assert!(told(&report).contains("no log found"), "{report:?}");
     }
     append(&world, 3..4);
     assert!(whole(&world, &[], With::Nothing).valid, "one folder alone cannot show it");
     let report = whole(&world, &[], With::Checkpoints);
     assert!(
-        told(&report).contains(&format!("the log {first} had 4 events at 1970-")),
+        told(&report).contains(&format!(
+            "log {first} is missing: it had 4 events at its last checkpoint, 1970-"
+        )),
         "{report:?}"
     );
     assert_eq!(report.problems.len(), 1, "once for each log: {report:?}");
@@ -222,19 +227,19 @@ fn a_log_that_was_removed_shows_by_its_checkpoints() {
     let copied = Source::at(&AbsPath::new(world.path("copy")).unwrap()).unwrap();
     let report = verify_against(&copied, Some(&key(&world)), Some(&checkpoints)).unwrap();
     assert!(told(&report).contains(&first) && report.problems.len() == 1, "{report:?}");
-    // Checkpoints that this key did not sign may be anybody's: a syslog holds those of many.
+    // Checkpoints that this key did not sign may belong to others: a syslog contains those of many logs.
     let text = fs::read_to_string(file(&world).as_path()).unwrap();
-    let strangers: String = text
+    let unsigned: String = text
         .lines()
         .map(|line| line.replace(&format!("\"log\":\"{first}\""), "\"log\":\"1\"") + "\n")
         .collect();
-    fs::write(file(&world).as_path(), strangers).unwrap();
+    fs::write(file(&world).as_path(), unsigned).unwrap();
     let report = whole(&world, &[], With::Checkpoints);
-    assert!(report.valid && report.notes[0].contains("1 other logs"), "{report:?}");
+    assert!(report.valid && report.notes[0].contains("other logs (1)"), "{report:?}");
 }
 
 #[test]
-fn archives_are_checked_with_the_log_that_follows_them() {
+fn archives_are_verified_together_with_the_log_that_follows_them() {
     let world = world();
     append(&world, 0..3);
     let oldest = archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap().unwrap();
@@ -260,7 +265,7 @@ fn archives_are_checked_with_the_log_that_follows_them() {
         fs::write(folder.join("head.json").as_path(), "{}").unwrap();
         assert!(
             told(&whole(&world, &[], With::Nothing))
-                .contains("it is not the log that was put aside")
+                .contains("this is not the log that was archived")
         );
         fs::write(folder.join("head.json").as_path(), head).unwrap();
         let away = world.root().join(format!("away-{number}"));
@@ -268,7 +273,7 @@ fn archives_are_checked_with_the_log_that_follows_them() {
         fs::rename(folder.as_path(), away.join(name).as_path()).unwrap();
         let report = whole(&world, &[], With::Nothing);
         assert!(report.valid && report.notes[0].contains(name), "{report:?}");
-        assert!(told(&whole(&world, &[], With::Checkpoints)).contains("is gone"), "{number}");
+        assert!(told(&whole(&world, &[], With::Checkpoints)).contains("is missing"), "{number}");
         // One that was moved is named, itself or the folder that holds it.
         for place in [away.clone(), away.join(name)] {
             let report = whole(&world, &[place], With::Checkpoints);
@@ -284,7 +289,7 @@ fn archives_are_checked_with_the_log_that_follows_them() {
 }
 
 #[test]
-fn a_checkpoint_counts_only_with_its_signature_and_in_whole() {
+fn only_complete_checkpoints_with_a_valid_signature_count() {
     let world = world();
     append(&world, 0..3);
     let whole = fs::read_to_string(file(&world).as_path()).unwrap();
@@ -295,14 +300,11 @@ fn a_checkpoint_counts_only_with_its_signature_and_in_whole() {
         assert!(told.iter().any(|told| told.contains(expected)), "{told:?}");
     };
     let last = whole.lines().last().unwrap();
-    check(&last.replace("\"events\":4", "\"events\":3"), "not written by one who has the key");
-    check(
-        &last.replace("\"time\":\"1970", "\"time\":\"1980"),
-        "not written by one who has the key",
-    );
-    check(&last[..last.len() - 10], "the checkpoint cannot be read");
-    check("", "it has no checkpoint of this log");
-    check("something else\n", "it has no checkpoint of this log");
+    check(&last.replace("\"events\":4", "\"events\":3"), "not signed with the key");
+    check(&last.replace("\"time\":\"1970", "\"time\":\"1980"), "not signed with the key");
+    check(&last[..last.len() - 10], "cannot parse this checkpoint");
+    check("", "no checkpoint of this log");
+    check("something else\n", "no checkpoint of this log");
     // As a syslog has them, and as a collector writes them.
     let syslog = format!("Nov 16 17:00:00 host openskills[7]: {last}\nother\n");
     let collector =
@@ -314,11 +316,12 @@ fn a_checkpoint_counts_only_with_its_signature_and_in_whole() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_told_and_loses_no_event() {
+fn an_unwritable_checkpoint_file_is_reported_and_no_event_is_lost() {
     let world = world();
     let options = |required| {
         let path = AbsPath::new(world.path("no-such-folder/file")).unwrap();
-        let checkpoints = CheckpointOptions { places: vec![CheckpointPlace::File(path)], required };
+        let checkpoints =
+            CheckpointOptions { destinations: vec![CheckpointDestination::File(path)], required };
         LogOptions { checkpoints, ..LogOptions::default() }
     };
     let lenient = Log::new(world.root().join("log"), options(false));
@@ -344,12 +347,12 @@ fn a_place_that_cannot_be_written_is_told_and_loses_no_event() {
 }
 
 #[test]
-fn syslog_gets_a_message_with_its_facility() {
+fn syslog_checkpoints_have_the_configured_facility() {
     let world = world();
     let socket = world.root().join("syslog");
     let listener = UnixDatagram::bind(socket.as_path()).unwrap();
-    let places = vec![CheckpointPlace::Syslog { socket, facility: 16 }];
-    let checkpoints = CheckpointOptions { places, required: true };
+    let destinations = vec![CheckpointDestination::Syslog { socket, facility: 16 }];
+    let checkpoints = CheckpointOptions { destinations, required: true };
     let options = LogOptions { checkpoints, ..LogOptions::default() };
     Log::new(world.root().join("log"), options).append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
     let mut bytes = [0; 4096];
@@ -374,7 +377,7 @@ const FIRST_FORMAT: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn a_log_of_the_first_format_is_read_verified_and_put_aside() {
+fn a_log_in_the_first_format_is_read_verified_and_archived() {
     let world = world();
     let folder = world.path("log");
     fs::create_dir(&folder).unwrap();
@@ -390,9 +393,9 @@ fn a_log_of_the_first_format_is_read_verified_and_put_aside() {
     let log = Log::new(world.root().join("log"), LogOptions::default());
     log.append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
     let entries: Vec<_> = source(&world).entries(1).unwrap().map(|entry| entry.unwrap()).collect();
-    let before = entries[0].fields["before"]["folder"].as_str().unwrap();
-    assert_eq!(fs::read_to_string(folder.join(before).join(FIRST_FORMAT[0].0)).unwrap(), line);
-    let archived = Source::at(&AbsPath::new(folder.join(before)).unwrap()).unwrap();
+    let previous = entries[0].fields["previous"]["folder"].as_str().unwrap();
+    assert_eq!(fs::read_to_string(folder.join(previous).join(FIRST_FORMAT[0].0)).unwrap(), line);
+    let archived = Source::at(&AbsPath::new(folder.join(previous)).unwrap()).unwrap();
     assert!(verify(&archived, None).unwrap().valid);
     assert!(verify(&source(&world), None).unwrap().valid);
 }

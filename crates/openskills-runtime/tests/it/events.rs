@@ -13,7 +13,7 @@ fn entries() -> impl Iterator<Item = Entry> {
 }
 
 #[test]
-fn every_event_has_a_line() {
+fn the_fixture_has_a_line_for_every_event() {
     let schema = schemars::schema_for!(Event).to_value();
     let variants = schema["oneOf"].as_array().unwrap().iter();
     let names: BTreeSet<&str> =
@@ -24,7 +24,7 @@ fn every_event_has_a_line() {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn events_round_trip() {
     for (entry, line) in entries().zip(EVERY.lines()) {
         assert_eq!(entry.unreadable, None, "{line}");
         let mut written = serde_json::to_value(&entry.event).unwrap();
@@ -36,7 +36,7 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
-fn events_name_their_skill_and_their_session() {
+fn events_contain_their_skill_and_session() {
     for entry in entries() {
         let stored = |key: &str| entry.fields.get(key).and_then(Value::as_str);
         assert_eq!(entry.event.skill_id(), stored("skillId"), "{}", entry.name);
@@ -46,7 +46,7 @@ fn events_name_their_skill_and_their_session() {
 }
 
 #[test]
-fn an_event_of_another_version_is_kept_and_said_to_be_unknown() {
+fn events_of_other_versions_are_kept_as_unknown() {
     let read = |fields: &str| {
         let line = format!(r#"{{"seq":1,"prev":"p","time":"t",{fields}}}"#);
         let entry = Entry::parse(line.as_bytes()).unwrap();

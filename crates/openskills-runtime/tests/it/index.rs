@@ -1,4 +1,4 @@
-//! What is kept from one start to the next, and when it is believed.
+//! The cached index and when it is used.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use openskills_runtime::{Change, Event, OpenSkillRuntime, RuntimeConfig};
 
 use crate::{World, discover, ids, skill};
 
-/// Returns the files of the index.
+/// Returns the cache files of the index.
 fn index_files(world: &World) -> Vec<PathBuf> {
     let folder = world.path("home/.cache/openskills/index");
     fs::read_dir(folder)
@@ -18,7 +18,7 @@ fn index_files(world: &World) -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
-/// Waits until a file is so old that every later write shows: then it is believed.
+/// Waits until a file is old enough that any later write changes its stamp, so that its cached record is used.
 fn settle(world: &World, file: &str) {
     let changed = || {
         let metadata = fs::metadata(world.path(file)).unwrap();
@@ -32,7 +32,7 @@ fn settle(world: &World, file: &str) {
     }
 }
 
-/// Returns what a discovery tells to be new.
+/// Returns the skills that a discovery reports as new or changed.
 fn news(world: &World) -> Vec<(String, Change)> {
     let mut runtime = OpenSkillRuntime::with_config(world.config());
     let events = runtime.rediscover().unwrap();
@@ -44,29 +44,29 @@ fn news(world: &World) -> Vec<(String, Change)> {
 }
 
 #[test]
-fn what_is_known_is_believed_until_the_file_changes() {
+fn cached_records_are_used_until_the_file_changes() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     assert_eq!(news(&world), [("personal/x".to_owned(), Change::New)]);
     assert_eq!(news(&world), [], "nothing is new the second time");
     settle(&world, "home/.claude/skills/x/SKILL.md");
     assert_eq!(news(&world), []);
     let files = index_files(&world);
-    assert_eq!(files.len(), 1, "one for the one place that has skills");
+    assert_eq!(files.len(), 1, "one for the only root that has skills");
     let before = fs::metadata(&files[0]).unwrap();
     world.discover();
     let after = fs::metadata(&files[0]).unwrap();
     assert_eq!(
         (before.ino(), before.mtime_nsec()),
         (after.ino(), after.mtime_nsec()),
-        "nothing is written when nothing changed"
+        "nothing is written if nothing changed"
     );
 
-    // Unreadable to a reader, but its stamp is known: the answer comes from the index.
+    // The stamp is unchanged, so the result comes from the cache.
     let text = fs::read_to_string(world.path("home/.claude/skills/x/SKILL.md")).unwrap();
     let runtime = world.discover();
     assert_eq!(runtime.skill("x").unwrap().description, "Does x in home/.claude/skills/x.");
 
-    // An edit of the same length, its time set back to what it was: the kernel's own time tells.
+    // An edit with the same length and a restored mtime is still detected by the ctime.
     let file = world.path("home/.claude/skills/x/SKILL.md");
     let modified = fs::metadata(&file).unwrap().modified().unwrap();
     fs::write(&file, text.replace("Does", "Did.")).unwrap();
@@ -77,11 +77,11 @@ fn what_is_known_is_believed_until_the_file_changes() {
 }
 
 #[test]
-fn an_edit_in_the_same_second_is_seen() {
+fn an_edit_in_the_same_second_is_detected() {
     let world = World::new("");
     let file = world.path("home/.claude/skills/x/SKILL.md");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    // Faster than any clock of a file system: what is so young is never believed.
+    // Faster than the timestamp resolution of file systems: records of such recent files are not used.
     for round in 0..200 {
         let text = format!("---\nname: x\ndescription: version {round:03}\n---\nBody.\n");
         fs::write(&file, text).unwrap();
@@ -91,7 +91,7 @@ fn an_edit_in_the_same_second_is_seen() {
 }
 
 #[test]
-fn news_are_told_once() {
+fn changes_are_reported_once() {
     let world = World::new(
         &[skill("home/.claude/skills/x", "x"), skill("home/.claude/skills/y", "y")].concat(),
     );
@@ -113,26 +113,26 @@ fn news_are_told_once() {
         });
         gone.collect::<Vec<_>>()
     };
-    // What went is told by whoever looks first, once.
+    // The first discovery afterwards reports the removal, once.
     let path = world.path("home/.claude/skills/x").display().to_string();
     assert_eq!(gone(&world), [("personal/x".to_owned(), path)]);
     assert_eq!(news(&world), []);
     assert_eq!(ids(&world.discover()), "personal/y user\npersonal/z user\n");
-    // A skill that comes back is new again.
+    // A skill that returns is new again.
     world.add(&skill("home/.claude/skills/x", "x"));
     assert_eq!(news(&world), [("personal/x".to_owned(), Change::New)]);
 }
 
 #[test]
-fn a_long_lived_runtime_tells_what_came_changed_and_went() {
+fn a_long_lived_runtime_reports_additions_changes_and_removals() {
     let world = World::new(
         &[skill("home/.claude/skills/x", "x"), skill("home/.claude/skills/y", "y")].concat(),
     );
     let mut runtime =
         OpenSkillRuntime::with_config(RuntimeConfig { keep_index: false, ..world.config() });
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let ear = Arc::clone(&heard);
-    runtime.on_event(move |event| ear.lock().unwrap().push(serde_json::to_value(event).unwrap()));
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&events);
+    runtime.on_event(move |event| sink.lock().unwrap().push(serde_json::to_value(event).unwrap()));
     runtime.discover_skills().unwrap();
     runtime.discover_skills().unwrap();
     world.add(&skill("home/.claude/skills/z", "z"));
@@ -143,8 +143,8 @@ fn a_long_lived_runtime_tells_what_came_changed_and_went() {
     .unwrap();
     fs::remove_dir_all(world.path("home/.claude/skills/x")).unwrap();
     runtime.discover_skills().unwrap();
-    let heard = heard.lock().unwrap();
-    let told: Vec<String> = heard
+    let events = events.lock().unwrap();
+    let reported: Vec<String> = events
         .iter()
         .map(|event| {
             format!(
@@ -156,7 +156,7 @@ fn a_long_lived_runtime_tells_what_came_changed_and_went() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "skill.discovered personal/x new",
             "skill.discovered personal/y new",
@@ -165,11 +165,11 @@ fn a_long_lived_runtime_tells_what_came_changed_and_went() {
             "skill.removed personal/x -",
         ]
     );
-    assert!(index_files(&world).is_empty(), "nothing is kept if the host says so");
+    assert!(index_files(&world).is_empty(), "the host disabled the cache");
 }
 
 #[test]
-fn damaged_and_foreign_files_are_ignored() {
+fn damaged_and_foreign_cache_files_are_ignored() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     settle(&world, "home/.claude/skills/x/SKILL.md");
     world.discover();
@@ -185,23 +185,23 @@ fn damaged_and_foreign_files_are_ignored() {
         fs::write(&file, bytes).unwrap();
         let runtime = world.discover();
         assert_eq!(runtime.skill("x").unwrap().description, "Does x in home/.claude/skills/x.");
-        assert_eq!(fs::read(&file).unwrap(), whole, "it is written anew");
+        assert_eq!(fs::read(&file).unwrap(), whole, "it is rewritten");
     }
-    // What is no file is left alone.
+    // Anything other than a regular file is not replaced.
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     let runtime = world.discover();
     assert!(runtime.skill("x").is_ok());
-    assert!(runtime.not_kept().is_some(), "and the reason is there to be told");
+    assert!(runtime.cache_error().is_some(), "the reason is available");
     fs::remove_dir(&file).unwrap();
     world.link("/etc/passwd", "home/.cache/openskills/index/link");
     fs::rename(world.path("home/.cache/openskills/index/link"), &file).unwrap();
     assert!(world.discover().skill("x").is_ok());
-    assert!(fs::symlink_metadata(&file).unwrap().is_symlink(), "what is not ours is not replaced");
+    assert!(fs::symlink_metadata(&file).unwrap().is_symlink(), "foreign files are not replaced");
 }
 
 #[test]
-fn a_folder_that_became_another_skill_is_read_again() {
+fn a_folder_with_a_different_skill_is_read_again() {
     let world =
         World::new(&[skill("home/.claude/skills/x", "x"), skill("elsewhere/y", "y")].concat());
     settle(&world, "elsewhere/y/SKILL.md");
@@ -212,11 +212,11 @@ fn a_folder_that_became_another_skill_is_read_again() {
 }
 
 #[test]
-fn a_link_to_a_file_that_is_known_is_not_believed() {
+fn a_symlink_to_a_cached_file_is_not_trusted() {
     let world = World::new(&skill("work/.claude/skills/x", "x"));
     settle(&world, "work/.claude/skills/x/SKILL.md");
     world.discover();
-    // The very file, by its stamp, but outside of the skill now.
+    // The same file by its stamp, but now outside of the skill.
     fs::rename(world.path("work/.claude/skills/x"), world.path("moved")).unwrap();
     world.link("../../../../moved/SKILL.md", "work/.claude/skills/x/SKILL.md");
     let runtime = world.discover();
@@ -225,7 +225,7 @@ fn a_link_to_a_file_that_is_known_is_not_believed() {
 }
 
 #[test]
-fn a_hash_is_computed_once_and_again_after_any_change() {
+fn hashes_are_cached_until_something_changes() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     world.add("//- /home/.claude/skills/x/references/a.md\nA.\n");
     settle(&world, "home/.claude/skills/x/references/a.md");
@@ -235,11 +235,11 @@ fn a_hash_is_computed_once_and_again_after_any_change() {
     };
     let first = hash();
     assert_eq!(hash(), first);
-    // It is the digest of an install marker.
+    // It is the same digest as in an install marker.
     let root = skill_fs::Root::open(&world.root().join("home/.claude/skills/x")).unwrap();
     assert_eq!(first, skill_fs::content_digest(&root).unwrap().to_string());
     fs::write(world.path("home/.claude/skills/x/references/a.md"), "B.\n").unwrap();
-    assert_ne!(hash(), first, "a change of another file counts");
+    assert_ne!(hash(), first, "changes to other files count");
     let entries = world.discover();
     let entry = &entries.index_entries(&entries.list_skills())[0];
     assert_eq!(entry.hash.as_deref(), Some(hash().as_str()));
@@ -250,15 +250,15 @@ fn a_hash_is_computed_once_and_again_after_any_change() {
 }
 
 #[test]
-fn no_cache_folder_is_no_problem() {
+fn discovery_works_without_a_cache_folder() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     let mut config = world.config();
     config.places.as_mut().unwrap().cache = None;
     assert_eq!(ids(&discover(config)), "personal/x user\n");
-    // A file where the folder should be.
+    // A file in place of the folder.
     fs::create_dir_all(world.path("home/.cache")).unwrap();
     fs::write(world.path("home/.cache/openskills"), "").unwrap();
     let runtime = world.discover();
     assert_eq!(ids(&runtime), "personal/x user\n");
-    assert!(runtime.not_kept().is_some());
+    assert!(runtime.cache_error().is_some());
 }

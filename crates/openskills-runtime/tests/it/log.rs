@@ -59,7 +59,7 @@ fn problems(world: &World, key: Option<&Key>) -> Vec<String> {
 }
 
 #[test]
-fn an_edited_removed_moved_or_cut_event_is_found_and_named() {
+fn edited_removed_moved_and_truncated_events_are_reported() {
     let world = World::new("");
     log_of(&world, 20);
     assert_eq!(problems(&world, None), [] as [&str; 0]);
@@ -73,26 +73,29 @@ fn an_edited_removed_moved_or_cut_event_is_found_and_named() {
     };
     check(
         &|lines| lines[6] = lines[6].replace("skill-5", "skill-9"),
-        &["event 7 was changed: event 8 holds another digest of it"],
+        &["event 7 was changed: event 8 records a different digest for it"],
     );
     check(&|lines| drop(lines.remove(6)), &["event 7 is missing"]);
     check(&|lines| drop(lines.drain(6..9)), &["events 7 to 9 are missing"]);
     check(
         &|lines| lines.swap(6, 7),
-        &["event 7 is missing", "event 7 stands after event 8", "event 8 is missing"],
+        &["event 7 is missing", "event 7 comes after event 8", "event 8 is missing"],
     );
-    check(&|lines| lines.insert(8, lines[7].clone()), &["event 8 stands after event 8"]);
-    check(&|lines| lines.truncate(20), &["event 21 was cut off"]);
-    check(&|lines| lines.truncate(2), &["events 3 to 21 were cut off"]);
+    check(&|lines| lines.insert(8, lines[7].clone()), &["event 8 comes after event 8"]);
+    check(&|lines| lines.truncate(20), &["event 21 was removed from the end"]);
+    check(&|lines| lines.truncate(2), &["events 3 to 21 were removed from the end"]);
     check(
         &|lines| lines[20] = lines[20].replace("skill-19", "skill-1"),
-        &["event 21 was changed, or head.json was"],
+        &["event 21 or head.json was changed"],
     );
     check(
         &|lines| lines[0] = lines[0].replace("sha256:e3", "sha256:00"),
-        &["event 1 was changed", "event 1 was changed: event 2 holds another digest of it"],
+        &["event 1 was changed", "event 1 was changed: event 2 records a different digest for it"],
     );
-    check(&|lines| lines[3] = "{}".to_owned(), &["the line is no event", "event 4 is missing"]);
+    check(
+        &|lines| lines[3] = "{}".to_owned(),
+        &["the line is not a valid event", "event 4 is missing"],
+    );
     // What is broken is not added to.
     let log = Log::new(folder(&world), LogOptions::default());
     for change in
@@ -108,18 +111,18 @@ fn an_edited_removed_moved_or_cut_event_is_found_and_named() {
     }
     write(&world, &whole);
     fs::remove_file(world.path("log/head.json")).unwrap();
-    assert!(problems(&world, None)[0].contains("it is gone"));
+    assert!(problems(&world, None)[0].contains("the file is missing"));
     assert!(log.append(&[event(1)], Timestamp::UNIX_EPOCH).is_err(), "a log without its head");
     // It can be put aside, and the next one says so.
     let aside = archive(&log, Timestamp::UNIX_EPOCH).unwrap().unwrap();
     assert!(aside.join("audit-00000000000000000001.jsonl").as_path().exists());
     log.append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(problems(&world, None), [] as [&str; 0]);
-    assert!(lines(&world)[0].contains(r#""before":{"folder":"archive-"#));
+    assert!(lines(&world)[0].contains(r#""previous":{"folder":"archive-"#));
 }
 
 #[test]
-fn a_rewritten_log_shows_only_with_a_key() {
+fn a_rewritten_log_is_detected_only_with_a_key() {
     let world =
         World::new("//- /key\n0123456789012345678901234567890123456789\n//- /short\n0123\n");
     let path = |name: &str| AbsPath::new(world.path(name)).unwrap();
@@ -140,14 +143,14 @@ fn a_rewritten_log_shows_only_with_a_key() {
     assert!(!problems(&world, None).is_empty());
     let plain = Log::new(folder(&world), LogOptions::default());
     let refused = plain.append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap_err();
-    assert!(matches!(refused, LogError::OtherChain { .. }), "{refused}");
+    assert!(matches!(refused, LogError::ChainMismatch { .. }), "{refused}");
     // A whole new log, made by one who has no key.
     fs::remove_dir_all(world.path("log")).unwrap();
     log_of(&world, 5);
     assert_eq!(problems(&world, None), [] as [&str; 0], "a plain chain cannot show it");
     assert_eq!(
         problems(&world, Some(&key)),
-        ["the log is chained by sha256; it was made without a key"]
+        ["the log is chained with sha256; it was written without a key"]
     );
     // The tail is cut, and the head is put back as far as that can be done without the key.
     fs::remove_dir_all(world.path("log")).unwrap();
@@ -164,8 +167,8 @@ fn a_rewritten_log_shows_only_with_a_key() {
     head["seal"] = link.into();
     fs::write(world.path("log/head.json"), head.to_string()).unwrap();
     fs::write(file(&world), old).unwrap();
-    assert_eq!(problems(&world, Some(&key)), ["event 2 was changed, or head.json was"]);
-    // An empty head that nobody with the key made hides nothing.
+    assert_eq!(problems(&world, Some(&key)), ["event 2 or head.json was changed"]);
+    // An empty head written without the key hides nothing.
     fs::remove_dir_all(world.path("log")).unwrap();
     for number in 0..3 {
         keyed().append(&[event(number)], Timestamp::UNIX_EPOCH).unwrap();
@@ -174,25 +177,25 @@ fn a_rewritten_log_shows_only_with_a_key() {
     let head = fs::read(world.path("log/head.json")).unwrap();
     let empty = r#"{"schema_version":1,"chain":"hmac-sha256","events":0,"first":1,"size":0,"last":0,"seal":"x"}"#;
     fs::write(world.path("log/head.json"), empty).unwrap();
-    assert_eq!(problems(&world, Some(&key)), ["head.json was not written by this log"]);
+    assert_eq!(problems(&world, Some(&key)), ["head.json does not belong to this log"]);
     // An old head with a new last event: the event is held by itself.
     fs::write(world.path("log/head.json"), &head).unwrap();
     keyed().append(&[event(3)], Timestamp::UNIX_EPOCH).unwrap();
     let more = fs::read_to_string(file(&world)).unwrap();
     fs::write(world.path("log/head.json"), &head).unwrap();
     fs::write(file(&world), more.replace("skill-3", "skill-9")).unwrap();
-    assert_eq!(problems(&world, Some(&key)), ["event 5 was not written by one who has the key"]);
+    assert_eq!(problems(&world, Some(&key)), ["event 5 was not written with the key"]);
     assert!(keyed().append(&[event(4)], Timestamp::UNIX_EPOCH).is_err(), "it is not taken over");
     assert!(more.starts_with(&whole));
 }
 
 #[test]
-fn whatever_stands_in_place_of_a_log_neither_hangs_nor_is_written_through() {
+fn special_files_in_place_of_a_log_neither_block_nor_are_written() {
     use std::os::unix::fs::symlink;
 
     let world = World::new("");
     log_of(&world, 2);
-    // A copy that a stranger hands over.
+    // A copy from an untrusted source.
     for (name, make) in [
         ("head.json", "fifo"),
         ("head.json", "zero"),
@@ -219,7 +222,7 @@ fn whatever_stands_in_place_of_a_log_neither_hangs_nor_is_written_through() {
         assert_eq!(looked.is_ok(), name == ".lock", "{name} {make}: {looked:?}");
         assert!(!world.path("made").exists(), "nothing is written through a link");
     }
-    // What is in the way of a log can be put aside, whatever it is.
+    // Whatever blocks the log can be archived.
     for rubbish in [&b"\xff\xfe\x00"[..], b"", b"{}"] {
         let log = log_of(&world, 1);
         fs::write(world.path("log/head.json"), rubbish).unwrap();
@@ -234,7 +237,7 @@ fn whatever_stands_in_place_of_a_log_neither_hangs_nor_is_written_through() {
     assert_eq!(
         problems(&world, None),
         [] as [&str; 0],
-        "what is not called so is no file of the log"
+        "a file with another name is not part of the log"
     );
     // A reader that follows sees the next log.
     let source = Source::Folder(folder(&world));
@@ -249,7 +252,7 @@ fn whatever_stands_in_place_of_a_log_neither_hangs_nor_is_written_through() {
 }
 
 #[test]
-fn a_torn_line_is_left_out_and_noted() {
+fn an_incomplete_line_is_dropped_and_recorded() {
     let world = World::new("");
     let log = log_of(&world, 3);
     let whole = fs::read(file(&world)).unwrap();
@@ -326,7 +329,7 @@ fn rotation_keeps_the_chain() {
 }
 
 #[test]
-fn a_disk_that_is_full_loses_nothing_and_stops_the_call() {
+fn a_full_disk_loses_no_event_and_stops_the_call() {
     let world = World::new("");
     log_of(&world, 2);
     let before = (fs::read(file(&world)).unwrap(), fs::read(world.path("log/head.json")).unwrap());
@@ -339,7 +342,7 @@ fn a_disk_that_is_full_loses_nothing_and_stops_the_call() {
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&out.stdout);
-    assert!(!out.status.success() && told.contains("the log cannot be used"), "{told}");
+    assert!(!out.status.success() && told.contains("cannot use the log"), "{told}");
     let now = fs::read(file(&world)).unwrap();
     assert!(now.starts_with(&before.0) && now.ends_with(b"\n"), "only whole lines");
     assert_eq!(problems(&world, None), [] as [&str; 0]);
@@ -369,7 +372,7 @@ fn append_in_another_process() {
 }
 
 #[test]
-fn sixteen_processes_append_and_every_event_is_there_once() {
+fn sixteen_processes_append_and_every_event_is_recorded_once() {
     const PROCESSES: usize = 16;
     const EVENTS: usize = 10_000;
     let world = World::new("");
@@ -404,7 +407,7 @@ fn sixteen_processes_append_and_every_event_is_there_once() {
 }
 
 #[test]
-fn what_the_runtime_does_is_in_the_log_before_it_returns() {
+fn every_action_is_logged_before_the_call_returns() {
     let world = World::new(&skill("home/.claude/skills/pdf", "pdf"));
     world.add("//- /home/.claude/skills/pdf/notes.md\nx\n");
     let mut runtime = world.discover();
@@ -463,8 +466,8 @@ fn what_the_runtime_does_is_in_the_log_before_it_returns() {
 }
 
 #[test]
-fn replay_tells_what_is_the_same_drifted_or_gone() {
-    use openskills_runtime::Fate;
+fn replay_reports_skills_as_same_drifted_or_gone() {
+    use openskills_runtime::ReplayStatus;
 
     let world = World::new(&skill("home/.claude/skills/same", "same"));
     world.add(&skill("home/.claude/skills/drifts", "drifts"));
@@ -474,8 +477,9 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
     for name in ["same", "drifts", "goes", "breaks"] {
         runtime.activate_skill(name).unwrap();
     }
-    let plan =
-        runtime.plan_run("same", None, openskills_runtime::permit::Asked::default()).unwrap();
+    let plan = runtime
+        .plan_run("same", None, openskills_runtime::permit::RequestedAccess::default())
+        .unwrap();
     let log = world.root().join("home/.local/state/openskills/log");
     let record = ExecutionRecord {
         skill_id: "personal/same".to_owned(),
@@ -508,7 +512,7 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
         reached: Vec::new(),
         changes: Vec::new(),
         change_count: 0,
-        writes: openskills_runtime::Writing::Dropped,
+        writes: openskills_runtime::WriteMode::Dropped,
         wasm: None,
         record,
     };
@@ -520,16 +524,16 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
     let runtime = world.discover();
     let source = Source::Folder(log.clone());
     let replayed = runtime.replay(&source, None).unwrap();
-    let fates: Vec<(&str, Fate)> =
-        replayed.iter().map(|event| (event.skill_id.as_str(), event.fate)).collect();
+    let statuses: Vec<(&str, ReplayStatus)> =
+        replayed.iter().map(|event| (event.skill_id.as_str(), event.status)).collect();
     assert_eq!(
-        fates,
+        statuses,
         [
-            ("personal/same", Fate::Same),
-            ("personal/drifts", Fate::Drifted),
-            ("personal/goes", Fate::Gone),
-            ("personal/breaks", Fate::Drifted),
-            ("personal/same", Fate::Same),
+            ("personal/same", ReplayStatus::Same),
+            ("personal/drifts", ReplayStatus::Drifted),
+            ("personal/goes", ReplayStatus::Gone),
+            ("personal/breaks", ReplayStatus::Drifted),
+            ("personal/same", ReplayStatus::Same),
         ]
     );
     assert_eq!(runtime.replay(&source, None).unwrap(), replayed, "and again the same");
@@ -544,7 +548,7 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
         fates
             .iter()
             .filter(|event| event.skill_id == "personal/same")
-            .all(|event| event.fate == Fate::Drifted)
+            .all(|event| event.status == ReplayStatus::Drifted)
     );
     // A log that was changed is not replayed.
     let file = log.join("audit-00000000000000000001.jsonl");

@@ -1,4 +1,4 @@
-//! The tests of the runtime as a library: real folders, real files, real links.
+//! Integration tests of the runtime library with real folders, files and symlinks.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
@@ -9,9 +9,9 @@ mod changed;
 mod checkpoints;
 mod events;
 mod index;
+mod invalid_skills;
 mod log;
 mod modules;
-mod oddities;
 mod provenance;
 mod redaction;
 mod resources;
@@ -28,20 +28,20 @@ use openskills_runtime::{Directory, OpenSkillRuntime, Places, RuntimeConfig, Ski
 use skill_fs::AbsPath;
 use testkit::{TestEnv, write_tree};
 
-/// A machine with a home, a working folder and nothing else.
+/// A machine with an empty home folder and working folder.
 struct World {
     env: TestEnv,
 }
 
 impl World {
-    /// Makes a machine whose folders `home` and `work` hold the files of `literal`.
+    /// Creates a machine with the files of `literal`.
     fn new(literal: &str) -> Self {
         let world = Self { env: TestEnv::new() };
         world.add(literal);
         world
     }
 
-    /// Adds files.
+    /// Adds the files of `literal`.
     fn add(&self, literal: &str) {
         write_tree(self.root().as_path(), literal);
     }
@@ -62,12 +62,12 @@ impl World {
         }
     }
 
-    /// Looks in the standard places.
+    /// Discovers skills in the standard locations.
     fn discover(&self) -> OpenSkillRuntime {
         discover(self.config())
     }
 
-    /// Looks in one folder alone.
+    /// Discovers skills in a single folder.
     fn discover_in(&self, folder: &str) -> OpenSkillRuntime {
         discover(RuntimeConfig {
             use_standard_locations: false,
@@ -76,7 +76,7 @@ impl World {
         })
     }
 
-    /// Returns a text with the temporary folder written as `[ROOT]`.
+    /// Replaces the temporary folder in `text` with `[ROOT]`.
     fn shown(&self, text: &str) -> String {
         text.replace(self.root().as_str(), "[ROOT]")
     }
@@ -93,18 +93,18 @@ fn discover(config: RuntimeConfig) -> OpenSkillRuntime {
     runtime
 }
 
-/// Returns the text of a skill.
+/// Returns the file literal of a skill.
 fn skill(path: &str, name: &str) -> String {
     format!(
         "//- /{path}/SKILL.md\n---\nname: {name}\ndescription: Does {name} in {path}.\n---\nBody of {path}.\n"
     )
 }
 
-/// Returns ids and what shadows them, a line each.
+/// Returns the ids of all skills and what shadows them, one per line.
 fn ids(runtime: &OpenSkillRuntime) -> String {
     let line = |skill: &Arc<Skill>| {
         let state = match (&skill.shadowed_by, skill.is_enabled) {
-            (_, false) => " off".to_owned(),
+            (_, false) => " disabled".to_owned(),
             (Some(by), true) => format!(" < {by}"),
             (None, true) => String::new(),
         };
@@ -113,7 +113,7 @@ fn ids(runtime: &OpenSkillRuntime) -> String {
     runtime.all_skills().iter().map(line).collect()
 }
 
-/// Returns every problem, a line each.
+/// Returns all problems, one per line.
 fn problems(world: &World, runtime: &OpenSkillRuntime) -> String {
     let line = |problem: &&skill::Diagnostic| {
         let severity = problem.severity.as_str();

@@ -1,13 +1,13 @@
-//! Modules run by the library, and run again from its log.
+//! Running WASM modules, and replaying them from the log.
 
 use std::fs;
 
 use jiff::Timestamp;
 use openskills_runtime::log::{Log, LogOptions, Source};
-use openskills_runtime::permit::Asked;
+use openskills_runtime::permit::RequestedAccess;
 use openskills_runtime::{
-    Again, Event, ExecutionOptions, ExecutionRecord, ExitStatus, Invocation, OpenSkillRuntime,
-    Repetition, ScriptExecution, WasmExecution, Writing,
+    Event, ExecutionOptions, ExecutionRecord, ExitStatus, Invocation, OpenSkillRuntime,
+    RepeatInput, RepeatResult, ScriptExecution, WasmExecution, WriteMode,
 };
 use skill::Digest;
 use skill_state::SkillSource;
@@ -26,7 +26,7 @@ const RANDOM: &str = r#"(module
     (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
 
 fn world() -> (World, OpenSkillRuntime) {
-    // It may write nothing, so it runs in this process.
+    // Without write permission, it runs in this process.
     let world = World::new(
         &skill("home/.claude/skills/dice", "dice")
             .replace("---\nBody", "allowed-tools: Read\n---\nBody"),
@@ -35,15 +35,15 @@ fn world() -> (World, OpenSkillRuntime) {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("skill.wasm"), wat::parse_str(RANDOM).unwrap()).unwrap();
     let mut runtime = world.discover();
-    let plan = runtime.plan_run("dice", None, Asked::default()).unwrap();
+    let plan = runtime.plan_run("dice", None, RequestedAccess::default()).unwrap();
     let request = runtime.request(&plan).unwrap().unwrap();
     runtime.approve(&request, None).unwrap();
     (world, runtime)
 }
 
-/// No process is started for a module of the user's own, so a host need not be able to be a stage.
+/// The user's own modules run in-process, so the host does not have to call `init`.
 #[test]
-fn a_seed_makes_a_module_repeat_itself() {
+fn a_seed_makes_a_module_deterministic() {
     let (_world, mut runtime) = world();
     let mut run = |seed| {
         let invocation = Invocation { seed, ..Invocation::default() };
@@ -55,14 +55,14 @@ fn a_seed_makes_a_module_repeat_itself() {
     assert_ne!(run(None), run(None));
 }
 
-/// Logs a run that wrote `output_hash` for an input of `input_hash`, as one on a machine that gives other bytes would.
+/// Logs a run with the given digests of input and output.
 fn logged(
     world: &World,
     runtime: &OpenSkillRuntime,
     input_hash: &Digest,
     output_hash: &Digest,
 ) -> Source {
-    let subject = runtime.plan_run("dice", None, Asked::default()).unwrap().subject;
+    let subject = runtime.plan_run("dice", None, RequestedAccess::default()).unwrap().subject;
     let record = ExecutionRecord {
         skill_id: subject.skill_id.clone(),
         version: String::new(),
@@ -78,7 +78,8 @@ fn logged(
         stdout: String::new(),
         stderr: String::new(),
     };
-    let again = Again { args: Vec::new(), input: None, timeout_ms: 1000, memory_bytes: 128 << 20 };
+    let repeat =
+        RepeatInput { args: Vec::new(), input: None, timeout_ms: 1000, memory_bytes: 128 << 20 };
     let wasm = WasmExecution {
         module_sha256: String::new(),
         fuel: 1,
@@ -86,8 +87,8 @@ fn logged(
         staged: false,
         trap: None,
         seed: Some(1),
-        again: Some(again),
-        not_again: None,
+        repeat: Some(repeat),
+        not_repeatable: None,
         repeats: None,
     };
     let executed = ScriptExecution {
@@ -106,7 +107,7 @@ fn logged(
         reached: Vec::new(),
         changes: Vec::new(),
         change_count: 0,
-        writes: Writing::Dropped,
+        writes: WriteMode::Dropped,
         wasm: Some(wasm),
         record,
     };
@@ -118,23 +119,23 @@ fn logged(
 }
 
 #[test]
-fn what_is_written_now_is_held_to_what_the_log_says() {
+fn replayed_output_is_compared_with_the_log() {
     let (world, mut runtime) = world();
-    // No argument, and no input.
+    // No arguments and no input.
     let (nothing, other) = (Digest::of(b"input\n"), Digest::of(b"other"));
     let source = logged(&world, &runtime, &nothing, &other);
     let all = runtime.replay_executing(&source, None).unwrap();
     let repeated = all[0].repeated.as_ref().unwrap();
-    assert_eq!(repeated.repetition, Repetition::Different);
+    assert_eq!(repeated.result, RepeatResult::Different);
     let now: Digest = repeated.output_hash.as_ref().unwrap().parse().unwrap();
     logged(&world, &runtime, &nothing, &now);
     logged(&world, &runtime, &other, &now);
     let all = runtime.replay_executing(&source, None).unwrap();
-    let repetition = |number: usize| all[number].repeated.as_ref().unwrap().repetition;
-    assert_eq!((repetition(0), repetition(1)), (Repetition::Different, Repetition::Same));
+    let result = |number: usize| all[number].repeated.as_ref().unwrap().result;
+    assert_eq!((result(0), result(1)), (RepeatResult::Different, RepeatResult::Same));
     let wrong = all[2].repeated.as_ref().unwrap();
-    assert_eq!(wrong.repetition, Repetition::NotRun);
-    assert!(wrong.because.as_ref().unwrap().contains("not those that it had"));
-    // Without being asked to, nothing runs.
+    assert_eq!(wrong.result, RepeatResult::NotRun);
+    assert!(wrong.reason.as_ref().unwrap().contains("do not match their recorded hash"));
+    // Plain replay runs nothing.
     assert!(runtime.replay(&source, None).unwrap().iter().all(|event| event.repeated.is_none()));
 }

@@ -1,17 +1,17 @@
-//! Where an installed skill came from: believed with a receipt, and noticed when it is not what was installed.
+//! Provenance of installed skills: trusted only with a receipt, and drift is detected.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use openskills_runtime::Provenance;
-use openskills_runtime::permit::{Asked, Authorization};
+use openskills_runtime::permit::{Authorization, RequestedAccess};
 use skill::{Digest, Identifier, LEDGER_FILE, MARKER_FILE, Marker, RefKind};
 use skill_fs::{Root, WalkLimits, digests, walk};
 use skill_state::{Grant, Receipts};
 
 use crate::{World, problems, skill};
 
-/// A skill as csk leaves it: a marker in it, a ledger beside it, a link for another agent.
+/// A skill as installed by csk: with a marker, a ledger, and a symlink for another agent.
 pub(crate) fn installed() -> World {
     let world = World::new(&skill("work/.agents/skills/pdf", "pdf"));
     world.add("//- /work/.agents/skills/pdf/references/a.md\nA.\n");
@@ -74,11 +74,11 @@ fn an_installed_skill_has_its_origin() {
 }
 
 #[test]
-fn a_marker_without_a_receipt_is_anybodys() {
+fn a_marker_without_a_receipt_is_not_trusted() {
     let world = installed();
     fs::remove_dir_all(world.path("home/.cocoaskills")).unwrap();
     assert!(!provenance(&world).has_receipt);
-    // Nor does a receipt cover a marker that was edited, or a folder of another name.
+    // A receipt does not cover an edited marker or a folder with another name.
     let world = installed();
     let marker = world.path(&format!("work/.agents/skills/pdf/{MARKER_FILE}"));
     let text = fs::read_to_string(&marker).unwrap().replace("example.com", "trusted.example");
@@ -91,7 +91,7 @@ fn a_marker_without_a_receipt_is_anybodys() {
 }
 
 #[test]
-fn copies_that_csk_made_are_one_skill() {
+fn copies_made_by_csk_are_one_skill() {
     let world = installed();
     fs::remove_dir_all(world.path("work/.claude")).unwrap();
     let copy = [
@@ -109,15 +109,15 @@ fn copies_that_csk_made_are_one_skill() {
         crate::ids(&runtime),
         "project/pdf third_party\nproject-agents/pdf third_party < project/pdf\n"
     );
-    assert_eq!(problems(&world, &runtime), "", "a copy of itself is no surprise");
+    assert_eq!(problems(&world, &runtime), "", "a copy of itself causes no warning");
     assert!(provenance(&world).has_receipt);
     fs::write(world.path("work/.agents/skills/pdf/references/a.md"), "B.\n").unwrap();
-    let told = problems(&world, &world.discover());
-    assert!(told.contains("content-drift") && told.contains("shadowed"), "{told}");
+    let reported = problems(&world, &world.discover());
+    assert!(reported.contains("content-drift") && reported.contains("shadowed"), "{reported}");
 }
 
 #[test]
-fn a_marker_that_comes_later_is_seen() {
+fn a_marker_added_later_is_found() {
     let world = installed();
     let ledger = world.path(&format!("work/.agents/skills/{LEDGER_FILE}"));
     fs::remove_dir_all(world.path("work/.claude")).unwrap();
@@ -126,13 +126,17 @@ fn a_marker_that_comes_later_is_seen() {
     while file.metadata().unwrap().modified().unwrap().elapsed().unwrap().as_millis() < 2_100 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!(world.discover().skill("pdf").unwrap().provenance, None, "not a folder of csk's");
+    assert_eq!(
+        world.discover().skill("pdf").unwrap().provenance,
+        None,
+        "csk does not manage the folder"
+    );
     fs::write(&ledger, "{}").unwrap();
     assert!(provenance(&world).has_receipt);
 }
 
 #[test]
-fn drift_is_noticed_whatever_changed() {
+fn any_change_counts_as_drift() {
     type Edit = fn(&World);
     let edits: [Edit; 4] = [
         |world| fs::write(world.path("work/.agents/skills/pdf/references/a.md"), "B.\n").unwrap(),
@@ -149,13 +153,13 @@ fn drift_is_noticed_whatever_changed() {
         assert!(!provenance(&world).is_drifted);
         edit(&world);
         assert!(provenance(&world).is_drifted);
-        let told = problems(&world, &world.discover());
-        assert_eq!(told.matches("content-drift").count(), 1, "{told}");
+        let reported = problems(&world, &world.discover());
+        assert_eq!(reported.matches("content-drift").count(), 1, "{reported}");
     }
 }
 
 #[test]
-fn a_broken_marker_is_told_and_stops_nothing() {
+fn a_broken_marker_is_reported_and_affects_nothing_else() {
     let world = installed();
     fs::write(world.path(&format!("work/.agents/skills/pdf/{MARKER_FILE}")), "{").unwrap();
     let runtime = world.discover();
@@ -167,12 +171,12 @@ fn a_broken_marker_is_told_and_stops_nothing() {
     );
 }
 
-/// A source that is revoked is known by csk's receipt and by the repository's own configuration, whatever the marker says.
+/// A revoked source is recognized by csk's receipt and by the repository's configuration, whatever the marker says.
 #[test]
-fn a_revoked_source_is_known_without_the_marker() {
+fn a_revoked_source_is_recognized_without_the_marker() {
     let runs = |world: &World| {
         let mut runtime = world.discover();
-        let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+        let plan = runtime.plan_run("pdf", None, RequestedAccess::default()).unwrap();
         match runtime.authorize(plan, Some(Grant::default())).unwrap() {
             Authorization::Refusal(refusal) => refusal.reasons.join("; "),
             other => format!("{other:?}"),

@@ -1,4 +1,4 @@
-//! Files of a skill: what is read, and everything that is not.
+//! Reading files of a skill, and everything that must be refused.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -11,7 +11,7 @@ const NESTED: ReadOptions =
     ReadOptions { depth: Depth::Nested, max_bytes: MAX_RESOURCE_BYTES, invoker: Invoker::Model };
 
 #[test]
-fn files_of_the_skill_are_read_and_each_read_is_an_event() {
+fn files_are_read_and_each_read_is_an_event() {
     let world = World::new(&skill("s/x", "x"));
     world.add("//- /s/x/references/a.md\nA.\n//- /s/x/b.md\nB.\n");
     world.link("references/a.md", "s/x/inside.md");
@@ -33,7 +33,7 @@ fn files_of_the_skill_are_read_and_each_read_is_an_event() {
 }
 
 #[test]
-fn everything_else_is_refused_by_name() {
+fn invalid_resource_paths_are_refused() {
     let world = World::new(&skill("s/x", "x"));
     world.add("//- /secret\nSecret.\n//- /s/x/a/b/deep.md\nDeep.\n//- /s/x/a/b/c/deeper.md\nD.\n");
     world.link("/etc/passwd", "s/x/passwd");
@@ -46,28 +46,28 @@ fn everything_else_is_refused_by_name() {
     let _socket = UnixListener::bind(world.path("s/x/socket")).unwrap();
     fs::File::create(world.path("s/x/large")).unwrap().set_len(MAX_RESOURCE_BYTES + 1).unwrap();
     let mut runtime = world.discover_in("s");
-    for (path, code, said) in [
-        ("../../secret", "permission-denied", "leads out through `..`"),
-        ("a/../../../secret", "permission-denied", "leads out through `..`"),
-        ("/etc/passwd", "permission-denied", "`/etc/passwd` of `s/x` is not read"),
-        ("passwd", "permission-denied", "a link that leads out of the skill"),
-        ("secret", "permission-denied", "a link that leads out of the skill"),
-        ("up/secret", "permission-denied", "a link that leads out of the skill"),
-        ("loop", "permission-denied", "a link that leads out of the skill"),
-        ("proc/environ", "permission-denied", "a link that leads out of the skill"),
+    for (path, code, message) in [
+        ("../../secret", "permission-denied", "contains `..`"),
+        ("a/../../../secret", "permission-denied", "contains `..`"),
+        ("/etc/passwd", "permission-denied", "cannot read `/etc/passwd` in `s/x`"),
+        ("passwd", "permission-denied", "a symlink that points outside the skill"),
+        ("secret", "permission-denied", "a symlink that points outside the skill"),
+        ("up/secret", "permission-denied", "a symlink that points outside the skill"),
+        ("loop", "permission-denied", "a symlink that points outside the skill"),
+        ("proc/environ", "permission-denied", "a symlink that points outside the skill"),
         ("fifo", "permission-denied", "a FIFO, socket or device"),
         ("socket", "permission-denied", "a socket"),
         ("a", "permission-denied", "it is a folder"),
-        ("large", "permission-denied", "at most 8388608 are read"),
-        ("a\\..\\b", "permission-denied", "is not read"),
-        ("a\0b", "permission-denied", "is not read"),
-        ("", "permission-denied", "is not read"),
+        ("large", "permission-denied", "(limit: 8388608)"),
+        ("a\\..\\b", "permission-denied", "cannot read"),
+        ("a\0b", "permission-denied", "cannot read"),
+        ("", "permission-denied", "cannot read"),
         ("none.md", "resource-not-found", "has no file `none.md`"),
         ("SKILL.md/x", "resource-not-found", "has no file"),
     ] {
         let error = runtime.read_resource("x", path, &NESTED).map(drop).unwrap_err();
         assert_eq!(error.code(), code, "{path}: {error}");
-        assert!(error.to_string().contains(said), "{path}: {error}");
+        assert!(error.to_string().contains(message), "{path}: {error}");
         assert!(!error.to_string().contains("Secret"), "{path}");
     }
     let error = runtime.read_resource("x", "a/b/deep.md", &ReadOptions::default()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Where skills are looked for, whose they are, and which one a name means.
+//! Where skills are discovered, their trust level, and which skill a name refers to.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ fn everywhere() -> World {
 }
 
 #[test]
-fn every_standard_place_is_looked_at() {
+fn all_standard_locations_are_searched() {
     let world = everywhere();
     fs::create_dir_all(world.path("home/.config/openskills")).unwrap();
     let config = format!(
@@ -56,7 +56,7 @@ fn every_standard_place_is_looked_at() {
         team/t org
     "#]]
     .assert_eq(&ids(&runtime));
-    // The whole project is one place, wherever in it the work is done.
+    // The result is the same from any folder of the project.
     let mut config = world.config();
     let places = config.places.as_mut().unwrap();
     places.cwd = places.cwd.join("packages/a");
@@ -77,7 +77,7 @@ fn the_reference_lists_every_root() {
 }
 
 #[test]
-fn standard_places_can_be_left_out() {
+fn standard_locations_can_be_disabled() {
     let world = everywhere();
     let config = RuntimeConfig {
         use_standard_locations: false,
@@ -90,7 +90,7 @@ fn standard_places_can_be_left_out() {
 }
 
 #[test]
-fn a_root_may_be_one_skill_and_groups_may_be_nested() {
+fn a_root_may_be_a_skill_and_groups_may_be_nested() {
     let world = World::new(
         &[
             skill("pdf", "pdf"),
@@ -117,12 +117,12 @@ fn a_root_may_be_one_skill_and_groups_may_be_nested() {
     let mut deep = world.path("many");
     deep.extend(["d"; 20]);
     fs::create_dir_all(&deep).unwrap();
-    let told = problems(&world, &world.discover_in("many"));
-    assert!(told.contains("it holds more than 16 folders inside each other"), "{told}");
+    let reported = problems(&world, &world.discover_in("many"));
+    assert!(reported.contains("contains more than 16 nested folder levels"), "{reported}");
 }
 
 #[test]
-fn a_link_to_a_folder_of_skills_is_entered_once() {
+fn a_symlink_to_a_skill_folder_is_entered_once() {
     let world = World::new(&[skill("team/pdf", "pdf"), skill("team/group/csv", "csv")].concat());
     world.link("../../../team", "home/.claude/skills/team");
     world.link("../../../team", "home/.claude/skills/team-again");
@@ -132,13 +132,13 @@ fn a_link_to_a_folder_of_skills_is_entered_once() {
         assert_eq!(ids(&runtime), "personal/csv user\npersonal/pdf user\n");
         assert_eq!(problems(&world, &runtime), "");
         let path = runtime.skill("csv").unwrap().path().to_owned();
-        assert_eq!(world.shown(&path), "[ROOT]/team/group/csv", "by its real path");
+        assert_eq!(world.shown(&path), "[ROOT]/team/group/csv", "the real path");
         assert!(world.discover().activate_skill("csv").is_ok());
     }
 }
 
 #[test]
-fn trust_level_comes_first_and_then_the_later_place() {
+fn precedence_is_trust_level_then_location() {
     let places = [
         "home/.agents/skills/x",
         "home/.claude/skills/x",
@@ -169,16 +169,16 @@ fn trust_level_comes_first_and_then_the_later_place() {
         personal-agents/x user < nested-a/b/x
     "#]]
     .assert_eq(&ids(&runtime));
-    // Never silent: each of them is told, with what to do.
+    // Each shadowed skill is reported, with a hint.
     assert_eq!(problems(&world, &runtime).matches("is shadowed by `nested-a/b/x`").count(), 5);
     assert_eq!(runtime.skill("x").unwrap().id, "nested-a/b/x");
-    assert_eq!(runtime.skill("personal/x").unwrap().id, "personal/x", "an id reaches it");
+    assert_eq!(runtime.skill("personal/x").unwrap().id, "personal/x", "the id still works");
     world.discover().distrust_folder(&work).unwrap();
     assert_eq!(world.discover().skill("x").unwrap().id, "personal/x");
 }
 
 #[test]
-fn no_trick_of_writing_takes_the_name_of_another() {
+fn lookalike_names_cannot_take_over_a_name() {
     let named = |path: &str, name: &str, body: &str| {
         format!("//- /{path}/SKILL.md\n---\nname: \"{name}\"\ndescription: d\n---\n{body}\n")
     };
@@ -198,14 +198,14 @@ fn no_trick_of_writing_takes_the_name_of_another() {
         assert_eq!(runtime.skill(name).unwrap().id, "personal/pdf-tools", "{name}");
     }
     assert_eq!(ids(&runtime).matches(" < personal/pdf-tools").count(), 4, "{}", ids(&runtime));
-    // Nor does a name that is switched off mean another one.
+    // A disabled name does not refer to another skill either.
     runtime.disable_skill("PDF Tools").unwrap();
     let error = runtime.activate_skill("pdf-tools").unwrap_err();
     assert_eq!(error.code(), "permission-denied", "{error}");
 }
 
 #[test]
-fn a_skill_of_yours_that_cannot_be_loaded_keeps_its_name() {
+fn a_broken_own_skill_keeps_its_name() {
     let world = World::new(&skill("work/.claude/skills/pdf", "pdf"));
     world.add("//- /home/.claude/skills/pdf/SKILL.md\n---\nname: pdf\n");
     let mut runtime = world.discover();
@@ -217,26 +217,26 @@ fn a_skill_of_yours_that_cannot_be_loaded_keeps_its_name() {
         problems(&world, &runtime)
             .contains("is shadowed by `personal/pdf`, which cannot be loaded")
     );
-    assert!(runtime.activate_skill("project/pdf").is_ok(), "an id is an id");
-    // In one trust level the later place still overrides.
+    assert!(runtime.activate_skill("project/pdf").is_ok(), "the id still works");
+    // Within one trust level, later locations still take precedence.
     world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
     assert_eq!(ids(&world.discover()), "project/pdf user\n");
 }
 
 #[test]
-fn a_skill_of_yours_keeps_every_name_that_it_may_have() {
+fn a_broken_own_skill_keeps_every_name_it_might_have() {
     for make in [
-        // Its name can be read, the rest not.
+        // Only its name can be parsed.
         (|world: &World| {
             let text = "---\nname: pdf\ndescription:\n---\n";
             world.add(&format!("//- /home/.claude/skills/other/SKILL.md\n{text}"));
         }) as fn(&World),
-        // A link to a folder that is called otherwise.
+        // A symlink to a folder with a different name.
         |world: &World| {
             world.add("//- /ext/pdf-v2/SKILL.md\nbroken\n");
             world.link("../../../ext/pdf-v2", "home/.claude/skills/pdf");
         },
-        // A link to nothing, and one to itself.
+        // A broken symlink, and one to itself.
         |world: &World| world.link("nowhere", "home/.claude/skills/pdf"),
         |world: &World| world.link("pdf", "home/.claude/skills/pdf"),
     ] {
@@ -248,7 +248,7 @@ fn a_skill_of_yours_keeps_every_name_that_it_may_have() {
             assert_eq!(error.code(), "invalid-manifest", "{}", ids(&runtime));
         }
     }
-    // Nor does an id that is gone or broken mean anything else.
+    // A missing or broken id does not refer to anything else.
     let world = World::new(&skill("work/.claude/skills/personal-pdf", "personal-pdf"));
     assert_eq!(
         world.discover().activate_skill("personal/pdf").unwrap_err().code(),
@@ -258,7 +258,7 @@ fn a_skill_of_yours_keeps_every_name_that_it_may_have() {
     let mut runtime = world.discover();
     assert_eq!(runtime.activate_skill("personal/pdf").unwrap_err().code(), "invalid-manifest");
     assert!(runtime.disable_skill("personal/pdf").is_err());
-    // A place of yours that is a link to nothing is told.
+    // A personal skill folder that is a broken symlink is reported.
     let world = World::new("");
     world.link("nowhere", "home/.claude/skills");
     assert!(problems(&world, &world.discover()).contains("home/.claude/skills"));
@@ -283,7 +283,7 @@ fn different_names_stay_different() {
 }
 
 #[test]
-fn what_is_disclosed_has_no_name_twice() {
+fn prompts_contain_each_name_once() {
     let named = |path: &str, name: &str| {
         format!("//- /{path}/SKILL.md\n---\nname: \"{name}\"\ndescription: d\n---\n")
     };
@@ -304,7 +304,7 @@ fn what_is_disclosed_has_no_name_twice() {
 }
 
 #[test]
-fn a_shared_group_is_entered_by_the_same_link_every_time() {
+fn a_shared_group_is_always_entered_through_the_same_symlink() {
     let world = World::new(
         &[skill("grp/pdf", "pdf"), skill("work/.claude/skills/l150x/pdf", "pdf")].concat(),
     );
@@ -316,14 +316,14 @@ fn a_shared_group_is_entered_by_the_same_link_every_time() {
     }
     world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
     let first = ids(&world.discover());
-    assert!(first.contains("project/pdf~2"), "both are there: {first}");
+    assert!(first.contains("project/pdf~2"), "both exist: {first}");
     for _ in 0..20 {
         assert_eq!(ids(&world.discover()), first);
     }
 }
 
 #[test]
-fn no_folder_of_a_stranger_takes_the_label_of_a_trusted_one() {
+fn untrusted_folders_cannot_take_the_label_of_a_trusted_one() {
     let world = World::new(
         &[
             skill("work/a-b/.claude/skills/deploy", "deploy"),
@@ -343,7 +343,7 @@ fn no_folder_of_a_stranger_takes_the_label_of_a_trusted_one() {
 }
 
 #[test]
-fn names_that_were_written_by_hand_are_off() {
+fn hand_written_names_are_disabled() {
     let world = World::new(
         "//- /home/.claude/skills/x/SKILL.md\n---\nname: PDF Tools\ndescription: d\n---\n",
     );
@@ -355,7 +355,7 @@ fn names_that_were_written_by_hand_are_off() {
 }
 
 #[test]
-fn no_folder_of_a_project_takes_the_label_of_a_place_that_was_named() {
+fn project_folders_cannot_take_the_label_of_a_configured_folder() {
     let world = World::new(
         &[skill("home/team/deploy", "deploy"), skill("work/team/.claude/skills/deploy", "deploy")]
             .concat(),
@@ -369,7 +369,7 @@ fn no_folder_of_a_project_takes_the_label_of_a_place_that_was_named() {
 }
 
 #[test]
-fn many_of_one_name_cost_no_more_than_others() {
+fn many_skills_with_one_name_are_not_slower() {
     let world = World::new("");
     for number in 0..3_000 {
         let folder = world.path(&format!("s/f{number}"));
@@ -382,15 +382,15 @@ fn many_of_one_name_cost_no_more_than_others() {
 }
 
 #[test]
-fn rules_of_a_stranger_are_bounded() {
+fn untrusted_ignore_rules_are_limited() {
     let world = World::new(&skill("work/.claude/skills/x", "x"));
     let rules: String = (0..2_000).map(|n| format!("*a*b*c?[a-z][!x]{n}*\n")).collect();
     for number in 0..40 {
         world.add(&format!("//- /work/d{number}/.gitignore\n{rules}"));
     }
     let runtime = world.discover();
-    let told = problems(&world, &runtime);
-    assert_eq!(told.matches("bytes of ignore rules in one project").count(), 1, "{told}");
+    let reported = problems(&world, &runtime);
+    assert_eq!(reported.matches("bytes of ignore rules in one project").count(), 1, "{reported}");
     assert_eq!(ids(&runtime), "project/x third_party\n");
 }
 
@@ -416,7 +416,7 @@ fn a_home_folder_cannot_be_trusted_as_a_whole() {
 }
 
 #[test]
-fn malformed_decisions_stop_everything_and_lose_nothing() {
+fn malformed_decision_files_are_errors_and_stay_unchanged() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     for (file, text) in [
         ("home/.local/state/openskills/trusted-folders.json", "{"),
@@ -448,16 +448,16 @@ fn malformed_decisions_stop_everything_and_lose_nothing() {
         if file.contains("state") {
             assert!(runtime.disable_skill("x").is_err());
         }
-        assert_eq!(fs::read_to_string(world.path(file)).unwrap(), text, "it is left alone");
+        assert_eq!(fs::read_to_string(world.path(file)).unwrap(), text, "the file is unchanged");
         fs::remove_file(world.path(file)).unwrap();
     }
     world.link("nowhere", "home/.local/state/openskills/disabled-skills.json");
     let mut runtime = openskills_runtime::OpenSkillRuntime::with_config(world.config());
-    assert!(runtime.discover_skills().is_err(), "a link to nothing is no decision");
+    assert!(runtime.discover_skills().is_err(), "a broken symlink is not an empty file");
 }
 
 #[test]
-fn decisions_made_at_the_same_time_are_all_kept() {
+fn concurrent_decisions_are_all_kept() {
     let world = World::new("");
     std::thread::scope(|scope| {
         for number in 0..12 {
@@ -476,7 +476,7 @@ fn decisions_made_at_the_same_time_are_all_kept() {
 }
 
 #[test]
-fn links_of_an_untrusted_project_stay_inside() {
+fn symlinks_of_an_untrusted_project_stay_inside() {
     let world =
         World::new(&[skill("outside/secret", "secret"), skill("work/kept/in", "in")].concat());
     world.link("../../../outside/secret", "work/.claude/skills/secret");
@@ -486,9 +486,9 @@ fn links_of_an_untrusted_project_stay_inside() {
     let runtime = world.discover();
     assert_eq!(ids(&runtime), "project/in third_party\n");
     expect![[r#"
-        error link-escapes: [ROOT]/work/.claude/skills/secret: it is a link out of [ROOT]/work, which is not trusted
-        error path-not-found: [ROOT]/work/a/.claude/skills: it does not exist
-        error path-not-found: [ROOT]/work/.claude/skills/dangling/SKILL.md: the link leads nowhere
+        error link-escapes: [ROOT]/work/.claude/skills/secret: symlink points outside the untrusted folder `[ROOT]/work`
+        error path-not-found: [ROOT]/work/a/.claude/skills: no such file or folder
+        error path-not-found: [ROOT]/work/.claude/skills/dangling/SKILL.md: broken symlink
     "#]]
     .assert_eq(&problems(&world, &runtime));
     world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
@@ -500,7 +500,7 @@ fn links_of_an_untrusted_project_stay_inside() {
 }
 
 #[test]
-fn one_folder_seen_through_several_roots_is_one_skill() {
+fn a_folder_in_several_roots_is_one_skill() {
     let world = World::new(&skill("work/.agents/skills/pdf", "pdf"));
     world.link("../../.agents/skills/pdf", "work/.claude/skills/pdf");
     world.link("../../.agents/skills/pdf", "work/.claude/skills/pdf-again");
@@ -513,7 +513,7 @@ fn one_folder_seen_through_several_roots_is_one_skill() {
 }
 
 #[test]
-fn circles_of_links_end() {
+fn symlink_loops_end() {
     let world = World::new(&skill("work/.claude/skills/a/b", "b"));
     world.link("..", "work/.claude/skills/a/up");
     world.link("../../..", "work/.claude/skills/project");
@@ -521,11 +521,11 @@ fn circles_of_links_end() {
     world.link("..", "work/packages/loop");
     let runtime = world.discover();
     assert_eq!(ids(&runtime), "project/b third_party\n");
-    assert!(problems(&world, &runtime).contains("skills/self"), "a circle is told");
+    assert!(problems(&world, &runtime).contains("skills/self"), "the loop is reported");
 }
 
 #[test]
-fn nested_places_are_looked_for_where_git_looks() {
+fn nested_roots_are_not_searched_in_ignored_folders() {
     let world = World::new(
         &[
             skill("work/packages/a/.claude/skills/a", "a"),
@@ -541,7 +541,7 @@ fn nested_places_are_looked_for_where_git_looks() {
         ]
         .concat(),
     );
-    // `.claude` itself is ignored, as csk asks for, and found all the same.
+    // `.claude` itself is ignored by git, as csk sets it up, but still found.
     expect![[r#"
         nested-packages/a/a third_party
         nested-packages/kept/kept third_party
@@ -550,7 +550,7 @@ fn nested_places_are_looked_for_where_git_looks() {
 }
 
 #[test]
-fn a_search_that_is_too_large_ends_and_says_so() {
+fn a_search_that_exceeds_limits_stops_with_a_warning() {
     let world = World::new(&skill("work/.claude/skills/x", "x"));
     let mut deep = world.path("work");
     for _ in 0..40 {
@@ -559,7 +559,7 @@ fn a_search_that_is_too_large_ends_and_says_so() {
     fs::create_dir_all(deep).unwrap();
     let runtime = world.discover();
     assert!(
-        problems(&world, &runtime).contains("it holds more than 16 folders inside each other"),
+        problems(&world, &runtime).contains("contains more than 16 nested folder levels"),
         "{}",
         problems(&world, &runtime)
     );
@@ -567,7 +567,7 @@ fn a_search_that_is_too_large_ends_and_says_so() {
 }
 
 #[test]
-fn a_repository_of_the_whole_home_is_no_project() {
+fn a_repository_of_the_home_folder_is_not_a_project() {
     let world = World::new(
         &[skill("home/.claude/skills/x", "x"), skill("home/dev/app/.claude/skills/y", "y")]
             .concat(),
@@ -580,28 +580,28 @@ fn a_repository_of_the_whole_home_is_no_project() {
         project/y third_party
     "#]]
     .assert_eq(&ids(&discover(config.clone())));
-    // In the home itself, its skills are personal, and nothing below is searched.
+    // In the home folder itself, skills are personal, and subfolders are not searched.
     config.places.as_mut().unwrap().cwd = world.root().join("home");
     assert_eq!(ids(&discover(config)), "personal/x user\n");
 }
 
 #[test]
-fn skills_are_switched_off_by_name_and_one_by_one() {
+fn skills_are_disabled_by_name_or_by_id() {
     let world = World::new(
         &[skill("home/.agents/skills/x", "x"), skill("home/.claude/skills/x", "x")].concat(),
     );
     let mut runtime = world.discover();
     assert!(runtime.disable_skill("personal/x").unwrap());
-    assert_eq!(ids(&runtime), "personal/x user off\npersonal-agents/x user\n");
+    assert_eq!(ids(&runtime), "personal/x user disabled\npersonal-agents/x user\n");
     assert!(runtime.disable_skill("x").unwrap());
-    assert!(!runtime.disable_skill("x").unwrap(), "it was so already");
-    assert_eq!(ids(&runtime), "personal/x user off\npersonal-agents/x user off\n");
+    assert!(!runtime.disable_skill("x").unwrap(), "it already was");
+    assert_eq!(ids(&runtime), "personal/x user disabled\npersonal-agents/x user disabled\n");
     assert_eq!(runtime.list_skills().len(), 0);
     let error = runtime.activate_skill("x").unwrap_err();
     assert_eq!(error.code(), "permission-denied");
     assert!(error.hint().unwrap().contains("openskills enable personal/x"), "{error}");
     assert_eq!(runtime.activate_skill("personal/x").unwrap_err().code(), "permission-denied");
-    // In another process it is the same.
+    // Another process sees the same.
     let mut other = world.discover();
     assert_eq!(ids(&other), ids(&runtime));
     assert!(other.enable_skill("x").unwrap());
@@ -611,23 +611,23 @@ fn skills_are_switched_off_by_name_and_one_by_one() {
 }
 
 #[test]
-fn one_of_several_can_be_switched_on_alone() {
+fn one_of_several_skills_can_be_enabled() {
     let places = ["home/.agents/skills/x", "home/.claude/skills/x", "work/.claude/skills/x"];
     let world = World::new(&places.map(|place| skill(place, "x")).concat());
     let mut runtime = world.discover();
     runtime.disable_skill("x").unwrap();
     assert!(runtime.enable_skill("personal-agents/x").unwrap());
     expect![[r#"
-        personal/x user off
+        personal/x user disabled
         personal-agents/x user
-        project/x third_party off
+        project/x third_party disabled
     "#]]
     .assert_eq(&ids(&runtime));
-    assert!(!runtime.enable_skill("personal-agents/x").unwrap(), "it was so already");
+    assert!(!runtime.enable_skill("personal-agents/x").unwrap(), "it already was");
 }
 
 #[test]
-fn advice_cannot_bring_a_command() {
+fn hints_cannot_inject_commands() {
     let world = World::new("");
     world
         .add("//- /home/.claude/skills/x/SKILL.md\n---\nname: 'x; touch y'\ndescription: d\n---\n");
@@ -642,11 +642,11 @@ fn advice_cannot_bring_a_command() {
     );
     runtime.disable_skill("x; touch y").unwrap();
     let hint = runtime.activate_skill("x; touch y").unwrap_err().hint().unwrap();
-    assert_eq!(hint, "the user can switch it on: openskills enable personal/x-touch-y");
+    assert_eq!(hint, "the user can run `openskills enable personal/x-touch-y`");
 }
 
 #[test]
-fn two_folders_of_one_name_in_one_root_have_two_ids() {
+fn folders_with_the_same_name_in_one_root_have_different_ids() {
     let world = World::new(&[skill("s/a", "x"), skill("s/b", "x"), skill("s/c", "X")].concat());
     expect![[r#"
         s/x user
@@ -657,7 +657,7 @@ fn two_folders_of_one_name_in_one_root_have_two_ids() {
 }
 
 #[test]
-fn only_an_administrators_folder_is_the_organisations() {
+fn only_the_administrators_folder_counts_as_the_organizations() {
     let world = World::new(&skill("org/policy", "policy"));
     let is_root = fs::metadata(world.path("org"))
         .map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
@@ -667,15 +667,15 @@ fn only_an_administrators_folder_is_the_organisations() {
     fs::set_permissions(world.path("org"), fs::Permissions::from_mode(0o777)).unwrap();
     let runtime = world.discover();
     assert_eq!(ids(&runtime), "");
-    assert!(problems(&world, &runtime).contains("others may write to it"));
+    assert!(problems(&world, &runtime).contains("writable by others"));
 }
 
 #[test]
-fn a_folder_that_was_named_must_be_there() {
+fn a_configured_folder_must_exist() {
     let world = World::new("");
     let runtime = world.discover_in("none");
     assert_eq!(
         problems(&world, &runtime),
-        "error path-not-found: [ROOT]/none: it does not exist\n"
+        "error path-not-found: [ROOT]/none: no such file or folder\n"
     );
 }

@@ -1,4 +1,4 @@
-//! Every file of the runtime has a published schema, and fits it.
+//! Every file of the runtime has a published schema and matches it.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn the_published_schemas_are_current() {
 }
 
 #[test]
-fn what_is_written_fits_its_schema_and_what_is_read_must() {
+fn files_match_their_schema_and_invalid_ones_are_rejected() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     let mut runtime = world.discover();
     runtime.trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
@@ -41,11 +41,16 @@ fn what_is_written_fits_its_schema_and_what_is_read_must() {
         value["folders"] = Value::from("x");
         assert!(!valid(name, &value));
     }
-    let plan =
-        world.discover().plan_run("personal/x", None, openskills_runtime::permit::Asked::default());
-    assert!(plan.is_err(), "it is switched off");
+    let plan = world.discover().plan_run(
+        "personal/x",
+        None,
+        openskills_runtime::permit::RequestedAccess::default(),
+    );
+    assert!(plan.is_err(), "it is disabled");
     runtime.enable_skill("x").unwrap();
-    let plan = runtime.plan_run("x", None, openskills_runtime::permit::Asked::default()).unwrap();
+    let plan = runtime
+        .plan_run("x", None, openskills_runtime::permit::RequestedAccess::default())
+        .unwrap();
     let request = runtime.request(&plan).unwrap().unwrap();
     runtime.approve(&request, Some("2100-01-01T00:00:00Z".parse().unwrap())).unwrap();
     for (name, file, key) in [

@@ -1,4 +1,4 @@
-//! What a list of tools allows is tried in a real bash: it must start nothing but what the list names.
+//! Runs command lines that a tool list allows in a real bash: they must start nothing but the listed programs.
 
 #[path = "../../../../fuzz/real_bash.rs"]
 #[expect(unreachable_pub, reason = "it is the fuzz target's file")]
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use openskills_runtime::policy::{Decision, Launchers, Surroundings, ToolCall, ToolLists, decide};
+use openskills_runtime::policy::{CallContext, Decision, Launchers, ToolCall, ToolLists, decide};
 use real_bash::RealBash;
 use serde_json::json;
 use skill::AllowedTools;
@@ -18,7 +18,7 @@ use skill::programs::{Arity, ProgramKind, Usage};
 
 use crate::World;
 
-/// Pieces that lines are made of: what a list of `git` allows, and everything that could make a shell do more.
+/// Building blocks of random lines: what a list with `git` allows, and everything that could make a shell do more.
 const PIECES: &[&str] = &[
     "git",
     "git",
@@ -91,7 +91,7 @@ const PIECES: &[&str] = &[
     "-p",
 ];
 
-/// A small generator of its own, so that a failure can be tried again by its number.
+/// A deterministic random number generator, so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -104,10 +104,10 @@ impl Random {
 }
 
 #[test]
-fn what_is_not_denied_starts_nothing_else_in_a_real_bash() {
+fn allowed_lines_start_nothing_else_in_a_real_bash() {
     let world = World::new("");
     let Some(bash) = RealBash::new(&world.path("bash")) else {
-        testkit::skip("rules tried in a real bash", "`bash` is not there");
+        testkit::skip("rules in a real bash", "`bash` is not installed");
         return;
     };
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -117,12 +117,12 @@ fn what_is_not_denied_starts_nothing_else_in_a_real_bash() {
         let line: String = (0..length).map(|_| PIECES[random.next(PIECES.len())]).collect();
         tried += usize::from(bash.check(&line));
     }
-    assert!(tried > 100, "only {tried} lines were tried");
+    assert!(tried > 100, "only {tried} lines were run");
 }
 
 fn judged(rules: &str, line: &str, work: &Path) -> Decision {
     let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-    let around = Surroundings::new(work, work, None, |path| fs::canonicalize(path).ok());
+    let around = CallContext::new(work, work, None, |path| fs::canonicalize(path).ok());
     let real = |path: &Path| {
         path.ancestors().find_map(|folder| {
             let real = fs::canonicalize(folder).ok()?;
@@ -143,11 +143,12 @@ fn run(line: &str, work: &Path) {
     bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
 }
 
-/// Each of these makes a file `PWNED` where it runs, which is seen here; the rule for the program alone must not allow it.
+/// Each of these attacks creates a file `PWNED`, which the test verifies; a rule for the program alone must not allow
+/// it.
 #[test]
-fn attacks_that_work_are_not_allowed() {
+fn working_attacks_are_not_allowed() {
     if Command::new("git").arg("--version").output().is_err() {
-        testkit::skip("attacks by git", "`git` is not there");
+        testkit::skip("attacks with git", "`git` is not installed");
         return;
     }
     let attacks = [
@@ -200,16 +201,16 @@ fn attacks_that_work_are_not_allowed() {
         );
         assert_ne!(judged(rules, line, &work), Decision::Allow, "{rules}: {line}");
         run(line, &work);
-        assert!(work.join("PWNED").exists(), "it is no attack here: {line}");
+        assert!(work.join("PWNED").exists(), "the attack does not work here: {line}");
     }
 }
 
-/// What the table says about git's long options is held to what git says itself.
+/// Compares our table of git's long options with git's own list.
 #[test]
-fn options_of_git_take_arguments_as_described() {
+fn git_options_take_arguments_as_described() {
     let Ok(output) = Command::new("git").args(["rebase", "--git-completion-helper-all"]).output()
     else {
-        testkit::skip("options of git", "`git` is not there");
+        testkit::skip("options of git", "`git` is not installed");
         return;
     };
     if !output.status.success() {
@@ -228,7 +229,7 @@ fn options_of_git_take_arguments_as_described() {
                 continue;
             }
             let listed = String::from_utf8(output.stdout).unwrap();
-            // Of two that share a name the first counts.
+            // If two options share a name, the first one counts.
             let mut seen = BTreeSet::new();
             for option in usages.iter().flat_map(Usage::all_options) {
                 for spelling in option.names.iter().filter(|spelling| spelling.starts_with("--")) {
@@ -240,7 +241,7 @@ fn options_of_git_take_arguments_as_described() {
                     compared += usize::from(takes || has(spelling));
                     let is_flag = option.arity == Arity::Flag;
                     let needs = matches!(option.arity, Arity::Required(_));
-                    // git lists this one without saying that it takes a file.
+                    // git's list does not say that this one takes a file.
                     let is_known = (*name, *spelling) == ("merge", "--file");
                     if !is_known && ((takes && is_flag) || (needs && has(spelling))) {
                         wrong.push(format!("git {name} {spelling}"));

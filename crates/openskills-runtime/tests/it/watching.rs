@@ -1,22 +1,22 @@
-//! Changes are noticed as they happen, and told together.
+//! Watching: changes are detected as they happen and reported together.
 
 use std::fs;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use openskills_runtime::{Event, OpenSkillRuntime, Watching};
+use openskills_runtime::{Event, OpenSkillRuntime, WatchUpdate};
 
 use crate::{World, skill};
 
-/// Watches, does `steps` one after the other, each when the one before was told, and returns what was told.
+/// Watches while running `steps`, each after the previous one was reported; returns the reports.
 fn watch(world: &World, steps: &[&dyn Fn(&World)]) -> Vec<Vec<String>> {
     let mut runtime = OpenSkillRuntime::with_config(world.config());
-    let mut told: Vec<Vec<String>> = Vec::new();
+    let mut reports: Vec<Vec<String>> = Vec::new();
     let started = Instant::now();
     runtime
         .watch(|_, watching| {
-            assert!(started.elapsed() < Duration::from_secs(30), "{told:?}");
-            let Watching::News(events) = watching else { return ControlFlow::Continue(()) };
+            assert!(started.elapsed() < Duration::from_secs(30), "{reports:?}");
+            let WatchUpdate::Changed(events) = watching else { return ControlFlow::Continue(()) };
             let lines: Vec<String> = events
                 .iter()
                 .map(|event| match event {
@@ -25,10 +25,10 @@ fn watch(world: &World, steps: &[&dyn Fn(&World)]) -> Vec<Vec<String>> {
                     other => panic!("{other:?}"),
                 })
                 .collect();
-            // The first call is for what is there; later ones without news are for changes that mean nothing.
-            if told.is_empty() || !lines.is_empty() {
-                told.push(lines);
-                match steps.get(told.len() - 1) {
+            // The first call reports the initial discovery; later empty ones are for irrelevant changes.
+            if reports.is_empty() || !lines.is_empty() {
+                reports.push(lines);
+                match steps.get(reports.len() - 1) {
                     Some(step) => step(world),
                     None => return ControlFlow::Break(()),
                 }
@@ -36,13 +36,13 @@ fn watch(world: &World, steps: &[&dyn Fn(&World)]) -> Vec<Vec<String>> {
             ControlFlow::Continue(())
         })
         .unwrap();
-    told
+    reports
 }
 
 #[test]
-fn skills_that_come_change_and_go_are_told() {
+fn added_changed_and_removed_skills_are_reported() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
-    let told = watch(
+    let reports = watch(
         &world,
         &[
             &|world| world.add(&skill("home/.claude/skills/y", "y")),
@@ -51,12 +51,12 @@ fn skills_that_come_change_and_go_are_told() {
                 fs::write(world.path("home/.claude/skills/x/SKILL.md"), text).unwrap();
             },
             &|world| fs::remove_dir_all(world.path("home/.claude/skills/y")).unwrap(),
-            // A place that was not there when the watch began.
+            // A root that did not exist when watching started.
             &|world| world.add(&skill("work/.agents/skills/z", "z")),
             &|world| world.add(&skill("work/packages/a/.claude/skills/n", "n")),
-            // A file beside a SKILL.md makes another version, too.
+            // A file next to SKILL.md also makes a new version.
             &|world| world.add("//- /home/.claude/skills/x/scripts/run.sh\nx\n"),
-            // Half a configuration stops nothing, a whole one is heard.
+            // A truncated configuration stops nothing; a complete one takes effect.
             &|world| {
                 world.add("//- /home/.config/openskills/config.json\n{\n");
                 world.add(&skill("team/t", "t"));
@@ -70,7 +70,7 @@ fn skills_that_come_change_and_go_are_told() {
         ],
     );
     assert_eq!(
-        told,
+        reports,
         [
             vec!["personal/x New"],
             vec!["personal/y New"],
@@ -85,9 +85,9 @@ fn skills_that_come_change_and_go_are_told() {
 }
 
 #[test]
-fn a_root_that_is_replaced_is_watched_on() {
+fn a_replaced_root_stays_watched() {
     let world = World::new(&skill("work/.claude/skills/one", "one"));
-    let told = watch(
+    let reports = watch(
         &world,
         &[
             &|world| {
@@ -103,7 +103,7 @@ fn a_root_that_is_replaced_is_watched_on() {
         ],
     );
     assert_eq!(
-        told,
+        reports,
         [
             vec!["project/one New"],
             vec!["project/two New", "project/one Removed"],
@@ -115,25 +115,25 @@ fn a_root_that_is_replaced_is_watched_on() {
 }
 
 #[test]
-fn links_are_watched_only_where_they_were_followed() {
+fn only_followed_symlinks_are_watched() {
     let world = World::new(&[skill("team/pdf", "pdf"), skill("outside/secret", "secret")].concat());
     world.link("../../../team", "home/.claude/skills/team");
     world.link("../../../outside", "work/.claude/skills/out");
-    // Links that lead to each other in every order would never end if they were followed.
+    // Following symlinks that point to each other would never end.
     for one in 0..10 {
         for other in (0..10).filter(|other| *other != one) {
             world.link(&format!("../f{other}"), &format!("work/m/f{one}/l{other}"));
         }
     }
     world.link("../../m", "work/.claude/skills/m");
-    let told = watch(&world, &[&|world| world.add(&skill("team/new", "new"))]);
-    assert_eq!(told, [vec!["personal/pdf New"], vec!["personal/new New"]]);
+    let reports = watch(&world, &[&|world| world.add(&skill("team/new", "new"))]);
+    assert_eq!(reports, [vec!["personal/pdf New"], vec!["personal/new New"]]);
 }
 
 #[test]
-fn many_changes_at_once_are_told_together() {
+fn many_changes_are_reported_together() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
-    let told = watch(
+    let reports = watch(
         &world,
         &[&|world| {
             for number in 0..50 {
@@ -141,21 +141,21 @@ fn many_changes_at_once_are_told_together() {
             }
         }],
     );
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!(told[1].len(), 50);
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    assert_eq!(reports[1].len(), 50);
 }
 
-/// What git does in the repository of a skill is no other version of the skill.
+/// Git operations in a skill's repository do not change the skill.
 #[test]
-fn a_change_in_the_repository_of_a_skill_is_not_told() {
+fn changes_in_a_skills_git_repository_are_not_reported() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     world.add("//- /home/.claude/skills/x/.git/HEAD\nx\n");
-    let told = watch(
+    let reports = watch(
         &world,
         &[&|world| {
             world.add("//- /home/.claude/skills/x/.git/FETCH_HEAD\nx\n");
             world.add(&skill("home/.claude/skills/y", "y"));
         }],
     );
-    assert_eq!(told, [vec!["personal/x New"], vec!["personal/y New"]]);
+    assert_eq!(reports, [vec!["personal/x New"], vec!["personal/y New"]]);
 }

@@ -1,4 +1,4 @@
-//! `openskills activate`: the instructions of a skill, as a model gets to read them.
+//! `openskills activate`: prints the instructions of a skill as the model reads them.
 
 use std::io;
 
@@ -16,24 +16,24 @@ use crate::output::{ActivateJson, ResourcesJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-NAME is a name, an id (`openskills list --all` shows them), or /NAME for a skill that the user
-starts. A skill that only the user may start needs the slash, one that is not for the user
-refuses it.
+NAME is a name or an ID (see `openskills list --all`). /NAME invokes the skill as the user: the
+slash is required for a skill that only the user may invoke, and rejected for a skill that only the
+model may invoke.
 
-ARGUMENTS replace $ARGUMENTS, $ARGUMENTS[0], $1, $2 … (from $0 where the skill uses $0) and the
-names that the skill declares; a skill that describes its arguments by a schema takes them in
-its order, as name=value or as an object of JSON, and refuses what does not fit. ${SKILL_DIR}
-and ${SESSION_ID} are replaced, too. Nothing is run: neither hooks nor inline commands. With
---session, a skill that is active already is noted and not printed again, until it changes.
+ARGUMENTS replace $ARGUMENTS, $ARGUMENTS[0], $1, $2 … (starting at $0 if the skill uses $0) and
+the argument names declared by the skill. If the skill has an argument schema, pass them in schema
+order, as name=value or as a JSON object; invalid arguments are rejected. ${SKILL_DIR} and
+${SESSION_ID} are replaced as well. Nothing is executed: no hooks and no inline commands. With
+--session, an already active skill is printed again only if it has changed.
 
-Reads:  the SKILL.md of the skill and the names of its files; for the digest, the files once
-Writes: the index; with --session, what is active in it",
+Reads:  SKILL.md and the skill's file names; file contents, to compute the digest
+Writes: the index cache; the log; with --session, the session's active skills",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Invalid.when("the skill cannot be loaded, has changed meanwhile, or needs libraries that are not there; or arguments do not fit"),
+        ExitCode::Invalid.when("the skill cannot be loaded, changed while the command ran, or needs missing libraries; or the arguments are invalid"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
-        ExitCode::NotAllowed.when("it may not be started: switched off, or not for who asks"),
+        ExitCode::NotFound.when("no such skill"),
+        ExitCode::NotAllowed.when("the skill is disabled, or cannot be invoked this way"),
     ],
     examples: &[
         "openskills activate pdf",
@@ -44,29 +44,29 @@ Writes: the index; with --session, what is active in it",
     ],
 };
 
-/// Print the instructions of a skill
+/// Print a skill's instructions, as the model sees them
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ActivateArgs {
-    /// A name or an id, with a slash before it for the user
+    /// Skill name or ID; /NAME to invoke it as the user
     #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
-    /// What the skill is to be applied to
+    /// Arguments for the skill
     #[arg(value_name = "ARGUMENTS")]
     arguments: Vec<String>,
-    /// The session that this belongs to
+    /// Session ID
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
-    /// The task that this belongs to, for the record
+    /// Task ID for the log
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// Print the instructions even if they are active in the session
+    /// Print the instructions even if the skill is already active in the session
     #[arg(long)]
     again: bool,
-    /// Let the skill attach its libraries, if it asks for that; it is in the log
+    /// Allow the skill to attach its libraries if it requests to (recorded in the log)
     #[arg(long)]
     attach: bool,
-    /// Write everything as JSON: also model, context, agent and hooks, as data
+    /// Print the result as JSON, including the requested model, context, agent and hooks
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -83,8 +83,8 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
     };
     let invoker = if name.len() == args.name.len() { Invoker::Model } else { Invoker::User };
     if name.is_empty() {
-        let message = "the name of the skill is empty".to_owned();
-        let hint = Some("`openskills list` shows all there are".to_owned());
+        let message = "the skill name is empty".to_owned();
+        let hint = Some("run `openskills list` to see all skills".to_owned());
         return Err(RuntimeError::Setup { message, hint }.into());
     }
     let words =
@@ -94,13 +94,13 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
         invoker,
         arguments: (!words.is_empty()).then(|| words.join(" ")),
         task_id: args.task.clone(),
-        again: args.again,
-        read_by: None,
+        repeat: args.again,
+        read_hint: None,
         attach: args.attach,
     };
     let loaded = runtime.activate(name, &options)?;
     if let Err(error) = write(context, runtime, args, &loaded) {
-        // What did not reach its reader is not active.
+        // A skill whose instructions were not delivered is not active.
         runtime.forget_activation(&loaded, options.arguments.as_deref());
         return Err(error.into());
     }
@@ -117,9 +117,9 @@ fn write(
         context.ui.json(&report(loaded))?;
         return context.ui.flush();
     }
-    // What discovery noticed, and what only the whole file shows; each once.
-    let known = runtime.skill(&loaded.id).map_or(&[][..], |skill| &skill.diagnostics);
-    let more = known.iter().filter(|problem| !loaded.diagnostics.contains(problem));
+    // Problems found by discovery and problems that only the whole file shows, without duplicates.
+    let discovered = runtime.skill(&loaded.id).map_or(&[][..], |skill| &skill.diagnostics);
+    let more = discovered.iter().filter(|problem| !loaded.diagnostics.contains(problem));
     for problem in loaded.diagnostics.iter().chain(more) {
         if problem.severity != Severity::Note {
             context.ui.problem(problem)?;
@@ -144,13 +144,13 @@ fn report(loaded: &LoadedSkill) -> ActivateJson {
             more: loaded.resources.more,
         },
         requests: loaded.requests.clone(),
-        given: loaded.arguments.clone(),
+        arguments: loaded.arguments.clone(),
         activation: loaded.activation.clone(),
         diagnostics: loaded.diagnostics.iter().map(DiagnosticJson::from).collect(),
     }
 }
 
-/// Returns a word so that it is one word again when the arguments are split.
+/// Returns an argument quoted, so that it stays one argument when the text is split.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\');
     if !word.is_empty() && word.chars().all(is_plain) {

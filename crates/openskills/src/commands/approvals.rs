@@ -1,4 +1,4 @@
-//! `openskills approvals`: what was approved, and taking it back.
+//! `openskills approvals`: lists and revokes approvals.
 
 use jiff::Timestamp;
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
@@ -35,8 +35,8 @@ Writes: approvals.json, the log",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such approval"),
-        ExitCode::Log.when("it is revoked, and the log cannot be written"),
+        ExitCode::NotFound.when("no such approval"),
+        ExitCode::Log.when("revoked, but the log cannot be written"),
     ],
     examples: &[
         "openskills approvals revoke 3f2a9c0d1e4b",
@@ -45,7 +45,7 @@ Writes: approvals.json, the log",
     ],
 };
 
-/// Show what was approved, and take it back
+/// List and revoke approvals
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ApprovalsArgs {
@@ -59,33 +59,33 @@ enum ApprovalsCommand {
     Revoke(RevokeArgs),
 }
 
-/// Show every approval
+/// List all approvals
 #[derive(Debug, clap::Args)]
 #[command(after_help = LIST)]
 struct ListArgs {
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Take approvals back
+/// Revoke approvals
 #[derive(Debug, clap::Args)]
 #[command(after_help = REVOKE)]
 struct RevokeArgs {
-    /// The id of an approval, or the name or id of a skill: then all of its approvals
+    /// Approval ID, or a skill name or ID to revoke all its approvals
     #[arg(
         value_name = "APPROVAL",
         required_unless_present_any = ["all", "expired"],
         add = term::names(crate::completion::approvals)
     )]
     approvals: Vec<String>,
-    /// All of them
+    /// Revoke all approvals
     #[arg(long, conflicts_with_all = ["approvals", "expired"])]
     all: bool,
-    /// Those whose time is over
+    /// Revoke expired approvals
     #[arg(long, conflicts_with = "approvals")]
     expired: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -125,7 +125,7 @@ fn list(context: &mut Context, runtime: &OpenSkillRuntime, args: &ListArgs) -> a
         .collect();
     context.ui.out(&table(&rows, context.ui.width))?;
     if rows.is_empty() {
-        context.ui.note("nothing is approved\n")?;
+        context.ui.note("no approvals\n")?;
     }
     Ok(())
 }
@@ -136,28 +136,29 @@ fn revoke(
     args: &RevokeArgs,
 ) -> anyhow::Result<()> {
     let now = Timestamp::now();
-    let is_named = |approval: &Approval, name: &String| {
+    let matches = |approval: &Approval, name: &String| {
         approval.id() == *name || approval.skill_id == *name || approval.skill == *name
     };
-    let known = runtime.approvals()?;
-    let unknown = args.approvals.iter().find(|name| !known.iter().any(|one| is_named(one, name)));
+    let all = runtime.approvals()?;
+    let matches_none = |name: &&String| !all.iter().any(|approval| matches(approval, name));
+    let unknown = args.approvals.iter().find(matches_none);
     if let Some(name) = unknown {
         return Err(RuntimeError::ApprovalNotFound { name: name.clone() }.into());
     }
-    let is_meant = |approval: &Approval| {
+    let is_selected = |approval: &Approval| {
         args.all
             || (args.expired && approval.expires_at.is_some_and(|end| end <= now))
-            || args.approvals.iter().any(|name| is_named(approval, name))
+            || args.approvals.iter().any(|name| matches(approval, name))
     };
-    let gone = runtime.revoke(is_meant)?;
+    let revoked = runtime.revoke(is_selected)?;
     if args.json {
-        let approvals = gone.iter().map(ApprovalJson::new).collect();
+        let approvals = revoked.iter().map(ApprovalJson::new).collect();
         context.ui.json(&ApprovalsJson { version: VERSION, approvals })?;
         return Ok(());
     }
-    for approval in &gone {
-        let told = format!("revoked {} of {}", approval.id(), approval.skill_id);
-        context.ui.done(&format!("{}\n", safe_line(&told)))?;
+    for approval in &revoked {
+        let line = format!("revoked {} for {}", approval.id(), approval.skill_id);
+        context.ui.done(&format!("{}\n", safe_line(&line)))?;
     }
-    Ok(context.ui.note(&format!("{} revoked\n", counted(gone.len(), "approval")))?)
+    Ok(context.ui.note(&format!("{} revoked\n", counted(revoked.len(), "approval")))?)
 }

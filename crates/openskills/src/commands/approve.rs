@@ -1,46 +1,47 @@
-//! `openskills approve`: lets scripts of a skill run, as the skill is now.
+//! `openskills approve`: allows the current version of a skill to run its scripts.
 
 use jiff::{SignedDuration, Timestamp};
-use openskills_runtime::permit::{AskedNetwork, Request};
+use openskills_runtime::permit::{Request, RequestedNetwork};
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use skill_state::audit::Clearance;
 use term::{HelpText, counted, safe_line};
 
-use crate::ask::{Consent, ConsentFlags, shown};
+use crate::ask::{Consent, ConsentFlags, request_text};
 use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, discover};
 use crate::exit_code::ExitCode;
 use crate::grants::GrantArgs;
 use crate::output::{ApprovalJson, ApproveJson, VERSION};
-use crate::when::span;
+use crate::when::duration;
 
 const HELP: HelpText = HelpText {
     text: "\
-An approval is bound to where the skill comes from, its name, and the digest of everything it is:
-when any of that changes, the skill asks again and shows what is new. It lets its scripts run in the
-sandbox, where they read the skill and work in the workspace.
+An approval covers one source, one name and one content digest. If any of them changes, you are
+asked again and shown what is new. An approved skill may run its scripts in the sandbox, where
+they can read the skill and work in the workspace.
 
-What a skill declares beyond that (files elsewhere, hosts, variables) is a request. On a terminal
-you see it under \"You would grant\" and confirm it; --yes confirms only what you name by --read,
---net and --env. Some things are granted only by name, on a terminal too: keys, credentials,
-settings of agents and other hidden files; and hosts of a third-party skill. Nothing goes beyond
-what a skill declares, or beyond the policy in /etc/openskills/policy.json.
+Other capabilities a skill declares (files elsewhere, hosts, environment variables) need your
+consent. In a terminal they are listed under \"You would grant\" and you confirm them; --yes grants
+only what you pass with --read, --net and --env. Keys, credentials, agent settings and other
+hidden files, and hosts for an untrusted skill, must always be passed explicitly. A grant
+never exceeds what the skill declares or what /etc/openskills/policy.json allows.
 
-The audit is shown first. A skill that it blocks, or that is revoked, cannot be approved: `csk
-audit` shows why, and `csk audit --suppress` accepts a finding that is wrong.
+The audit result is shown first. A skill that is revoked or blocked by the audit cannot be
+approved: `csk audit` shows why, and `csk audit --suppress` accepts a false positive.
 
-Where stdin is not a terminal, and with --json, --yes is required.
+If stdin is not a terminal, or with --json, --yes is required.
 
-Reads:  the whole skill, approvals.json, the policy of the organisation
+Reads:  the whole skill, approvals.json, the organization's policy
 Writes: approvals.json, the log",
     exit_codes: &[
         ExitCode::Done.when("approved"),
         ExitCode::Invalid.when("the skill cannot be loaded"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotFound.when("no such skill"),
         ExitCode::NotAllowed
-            .when("the policy or the skill itself stands against it, or the answer is no"),
-        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+            .when("denied by the policy, blocked by the audit, ruled out by the skill itself, or declined by you"),
+        ExitCode::NeedsApproval
+            .when("confirmation required, but stdin is not a terminal or --json is given"),
         ExitCode::Log.when("the log cannot be written"),
     ],
     examples: &[
@@ -52,36 +53,36 @@ Writes: approvals.json, the log",
     ],
 };
 
-/// Let scripts of a skill run, as it is now
+/// Allow the current version of a skill to run its scripts
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ApproveArgs {
-    /// A name or an id
+    /// Skill name or ID
     #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: String,
     #[command(flatten)]
     grants: GrantArgs,
-    /// It may reach no host, whatever it declares
+    /// Grant no network access, even if the skill declares it
     #[arg(long, conflicts_with = "net")]
     no_net: bool,
-    /// How long the approval lasts, such as 12h, 30d or 2w
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    /// Expire the approval after this long, such as 12h, 30d or 2w
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<SignedDuration>,
-    /// The session; a skill that calls itself local is approved for it alone
+    /// Session ID; a skill declared as local is approved for this session only
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
-    /// Do not ask
+    /// Do not prompt for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     discovery: DiscoveryArgs,
 }
 
-/// Returns what a server says of a skill that is not here yet.
-fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, RuntimeError> {
+/// Returns what a server reports about a skill that has not been fetched yet; empty for a local skill.
+fn server_listing(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, RuntimeError> {
     if !request.subject.is_served {
         return Ok(String::new());
     }
@@ -89,41 +90,38 @@ fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, Runti
         (runtime.skill(&request.subject.skill_id)?, runtime.contents(&request.subject.skill_id)?);
     let bytes: u64 = contents.files.iter().map(|file| file.size).sum();
     let files = counted(contents.files.len(), "file");
-    let told = format!("The server says: {} ({files}, {bytes} bytes)", skill.description);
-    Ok(format!("{}\n", safe_line(&told)))
+    let line = format!("Listed by the server as: {} ({files}, {bytes} bytes)", skill.description);
+    Ok(format!("{}\n", safe_line(&line)))
 }
 
 pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let config =
         RuntimeConfig { session_id: args.session.clone(), ..args.discovery.config(context)? };
     let runtime = discover(config)?;
-    let mut asked = args.grants.asked()?;
+    let mut requested = args.grants.requested()?;
     if args.no_net {
-        asked.network = AskedNetwork::Named(Vec::new());
+        requested.network = RequestedNetwork::Named(Vec::new());
     }
-    let plan = runtime.plan_run(&args.skill, None, asked)?;
+    let plan = runtime.plan_run(&args.skill, None, requested)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
     let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
-    // A flag is given without reading what the skill declares, so it confirms none of that.
-    let request = if consent == Consent::Given { request.by_flags() } else { request };
+    // --yes is passed before seeing what the skill declares, so it confirms none of that.
+    let request = if consent == Consent::Flag { request.by_flags() } else { request };
     if !args.json {
-        let is_plain = matches!(request.inspected.clearance, Clearance::Clear);
-        match (is_plain, shown(&request)) {
+        let is_clear = matches!(request.inspection.clearance, Clearance::Clear);
+        match (is_clear, request_text(&request)) {
             (true, text) => consent.show(&mut context.ui, &text)?,
             (false, text) => context.ui.error(&text)?,
         }
-        consent.show(&mut context.ui, &listed(runtime, &request)?)?;
+        consent.show(&mut context.ui, &server_listing(runtime, &request)?)?;
     }
-    if !consent.agreed(&mut context.ui, "Approve?", "nothing was approved")? {
+    if !consent.confirm(&mut context.ui, "Approve?", "nothing was approved")? {
         return Ok(ExitCode::NotAllowed);
     }
     let expires_at = match args.expires {
-        Some(span) => {
-            Some(Timestamp::now().checked_add(span).map_err(|_| RuntimeError::Setup {
-                message: "--expires is further away than any calendar".to_owned(),
-                hint: None,
-            })?)
-        }
+        Some(duration) => Some(Timestamp::now().checked_add(duration).map_err(|_| {
+            RuntimeError::Setup { message: "`--expires` is out of range".to_owned(), hint: None }
+        })?),
         None => None,
     };
     let approval = runtime.approve(&request, expires_at)?;
@@ -132,13 +130,13 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         context.ui.json(&ApproveJson { version: VERSION, approval })?;
     } else {
         let until = approval.expires_at.map(|end| format!(" until {}", rfc3339(end)));
-        let told = format!(
+        let line = format!(
             "approved {} as {}{}",
             approval.skill_id,
             approval.id(),
             until.unwrap_or_default()
         );
-        context.ui.done(&format!("{}\n", safe_line(&told)))?;
+        context.ui.done(&format!("{}\n", safe_line(&line)))?;
     }
     Ok(ExitCode::Done)
 }

@@ -1,4 +1,4 @@
-//! `openskills cache`: what is kept to be faster.
+//! `openskills cache`: shows and clears the caches.
 
 use anyhow::bail;
 use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
@@ -10,20 +10,19 @@ use crate::output::{CacheJson, CacheKindJson, VERSION};
 
 const GROUP: HelpText = HelpText {
     text: "\
-All of it can be thrown away at any time: what was read of skills (index), digests of their folders
-(hashes), and compiled modules (wasm). Compiled modules are sealed with a key of yours that is kept
-elsewhere: one that was changed, or brought along from another machine, is compiled again.
+It is always safe to clear the caches: index and index-strict (skill metadata), hashes (skill folder
+digests), wasm (compiled modules) and served (skills fetched from MCP servers). Compiled modules are
+sealed with a key stored elsewhere: a module that was modified, or copied from another machine, is
+recompiled.
 
-runs lists the copies of skills that killed runs left. The next run removes them as well. A copy
-that is in use is neither listed nor removed.
+`runs` lists skill copies left behind by killed runs; the next run also removes them. Copies in use
+are neither listed nor removed.
 
 Reads:  the cache folder
-Writes: the same, with clear alone",
+Writes: the cache folder (clear only)",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when(
-            "the call is wrong, there is no folder for caches, or a file cannot be read or removed",
-        ),
+        ExitCode::Usage.when("usage error, no cache folder, or a file cannot be read or removed"),
     ],
     examples: &[
         "openskills cache",
@@ -33,26 +32,26 @@ Writes: the same, with clear alone",
     ],
 };
 
-/// Show or clear what is kept to be faster
+/// Show or clear the caches
 #[derive(Debug, clap::Args)]
 #[command(after_help = GROUP)]
 pub(crate) struct CacheArgs {
     #[command(subcommand)]
     command: Option<CacheCommand>,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum CacheCommand {
-    /// Show what is kept
+    /// Show the size of each cache
     #[command(after_help = GROUP)]
     Show,
-    /// Remove what is kept
+    /// Clear the caches
     #[command(after_help = GROUP)]
     Clear {
-        /// What to remove: index, index-strict, hashes, wasm, served or runs; all of it by default
+        /// Caches to clear: index, index-strict, hashes, wasm, served or runs [default: all]
         #[arg(value_parser = kind)]
         kinds: Vec<CacheKind>,
     },
@@ -61,14 +60,14 @@ enum CacheCommand {
 fn kind(text: &str) -> Result<CacheKind, String> {
     let all = CacheKind::ALL.map(CacheKind::as_str).join(", ");
     let found = CacheKind::ALL.into_iter().find(|kind| kind.as_str() == text);
-    found.ok_or_else(|| format!("`{text}` is no cache; there are: {all}"))
+    found.ok_or_else(|| format!("unknown cache `{text}`; available: {all}"))
 }
 
 pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<ExitCode> {
     let runtime = OpenSkillRuntime::with_config(RuntimeConfig::default());
     let places = runtime.places()?;
     if places.cache.is_none() {
-        bail!("there is no folder for caches: neither HOME nor XDG_CACHE_HOME is set");
+        bail!("no cache folder: neither HOME nor XDG_CACHE_HOME is set");
     }
     let mut all = caches(places)?;
     let cleared = match &args.command {

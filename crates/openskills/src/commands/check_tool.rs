@@ -1,4 +1,4 @@
-//! `openskills check-tool`: whether a skill lets a tool be called.
+//! `openskills check-tool`: checks a tool call against the rules of the active skills.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: standard input and the file system")]
 
@@ -19,28 +19,29 @@ use crate::output::{CheckToolJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Holds a call to what a skill declares: `allowed-tools` and `tools.allow` are hard lists,
-`disallowed-tools` and `tools.deny` beat everything. Shell commands are taken apart by bash's
-grammar; what cannot be understood is denied. With --skill the call is held to that skill, else to
-every skill that is active in the session.
+Checks a tool call against what skills declare: `allowed-tools` and `tools.allow` are strict
+allowlists, `disallowed-tools` and `tools.deny` always win. Shell commands are parsed with bash's
+grammar; a command that cannot be parsed is denied. With --skill, the call is checked against that
+skill; otherwise against every skill active in the session.
 
-Programs are of three kinds. A described one (git, ls, curl, `docker ps`) is allowed by its rule as
-long as every option and operand is described, and asked about otherwise. A rule for a launcher
-(python3, make, `npm run`, ssh) means arbitrary code: it asks, until the skill is approved exactly
-as it is (`openskills approve` shows `exec: anything`). A rule for any other program allows exactly
-its words; with a `*` it counts as a launcher rule. `csk` and `openskills` always ask before they
-change what is trusted. docs/guide/tools.md says what is promised.
+There are three kinds of programs. If openskills knows a program's options (git, ls, curl,
+`docker ps`), a rule for it allows calls with known options and operands; for any other call, the
+decision is `ask`. A rule for a launcher (python3, make, `npm run`, ssh) allows arbitrary code: the
+decision is `ask` until this version of the skill is approved (`openskills approve` shows `exec:
+anything`). A rule for any other program allows exactly the given command; with a `*` it counts as
+a launcher rule. For `csk` and `openskills` calls that change what is trusted, the decision is
+always `ask`. See docs/guide/tools.md for the guarantees.
 
---hook reads a PreToolUse event of Claude Code on standard input and answers in its format. It only
-ever narrows: a call that is allowed gets no answer, so that the user's own rules go on to hold.
+--hook reads a Claude Code PreToolUse event from standard input and responds in its format. It can
+only restrict: for an allowed call it prints nothing, so your own permission rules still apply.
 
-Reads:  the SKILL.md of the skills, what is active in the session
-Writes: the index, to be faster the next time",
+Reads:  the skills' SKILL.md files, the session's active skills
+Writes: the index cache",
     exit_codes: &[
-        ExitCode::Done.when("allow, or no skill is active; with --hook: the answer, if any, is on standard output, and whatever goes wrong is code 2, which stops the call"),
+        ExitCode::Done.when("allow, or no skill is active; with --hook, the response, if any, is on standard output, and any failure exits with 2, which blocks the call"),
         ExitCode::Invalid.when("a skill cannot be loaded"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotFound.when("no such skill"),
         ExitCode::NotAllowed.when("deny"),
         ExitCode::NeedsApproval.when("ask"),
     ],
@@ -51,39 +52,40 @@ Writes: the index, to be faster the next time",
     ],
 };
 
-/// The longest event that is read.
+/// Size limit of an event, in bytes.
 const MAX_EVENT: u64 = 16 << 20;
-/// How long a decision may take before the call is stopped: Claude Code lets it go on when a hook takes too long.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a decision may take before the call is blocked. It must be shorter than Claude Code's own hook timeout,
+/// after which the call would go ahead.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Decide whether a tool may be called
+/// Check whether the active skills allow a tool call
 #[derive(Debug, clap::Args)]
 #[command(name = "check-tool", after_help = HELP)]
 pub(crate) struct CheckToolArgs {
-    /// The skill that calls the tool: a name or an id
+    /// Skill that calls the tool, by name or ID
     #[arg(long, value_name = "NAME", add = term::names(crate::completion::skills))]
     skill: Option<String>,
-    /// The tool
+    /// Tool name
     #[arg(long, value_name = "TOOL", required_unless_present = "hook")]
     tool: Option<String>,
-    /// What it is called with, as a JSON object
+    /// Tool input, as a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     input: String,
-    /// Read a PreToolUse event of Claude Code, and answer in its format
+    /// Read a Claude Code PreToolUse event from standard input and respond in its format
     #[arg(long, conflicts_with_all = ["tool", "input", "json"])]
     hook: bool,
-    /// The session whose active skills count
+    /// Session whose active skills to check
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     discovery: DiscoveryArgs,
 }
 
-/// A call to be judged.
-struct Asked {
+/// A tool call to check.
+struct ToolCall {
     tool: String,
     input: Value,
     session: Option<String>,
@@ -93,36 +95,36 @@ struct Asked {
 
 pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<ExitCode> {
     if args.hook {
-        // Whatever goes wrong must stop the call, and only this code does.
+        // Any failure must block the call, and only this exit code does.
         std::panic::set_hook(Box::new(|_| std::process::exit(i32::from(ExitCode::Usage.number()))));
         std::thread::spawn(|| {
-            std::thread::sleep(PATIENCE);
-            let told = b"error: the decision takes too long, so the call is stopped\n";
-            let _ = std::io::stderr().write_all(told);
+            std::thread::sleep(DECISION_TIMEOUT);
+            let message = b"error: the decision timed out; the call is blocked\n";
+            let _ = std::io::stderr().write_all(message);
             std::process::exit(i32::from(ExitCode::Usage.number()));
         });
         return match hook(context, args) {
             Ok(()) => Ok(ExitCode::Done),
-            // To Claude Code only this code stops the call; any other lets it go on.
+            // Claude Code blocks the call only on this exit code; on any other it goes ahead.
             Err(error) => {
-                report(&error).print(&mut context.ui, ErrorFormat::Words);
+                report(&error).print(&mut context.ui, ErrorFormat::Text);
                 Ok(ExitCode::Usage)
             }
         };
     }
-    let asked = from_args(context, args)?;
-    let verdict = judge(context, args, &asked)?;
+    let call = from_args(context, args)?;
+    let verdict = decide(context, args, &call)?;
     let verdict = verdict.unwrap_or_else(|| Verdict {
         decision: Decision::Allow,
-        because: "no skill is active".to_owned(),
+        reason: "no skill is active".to_owned(),
         is_unlisted: false,
         is_launcher: false,
     });
     if args.json {
-        let Verdict { decision, because, .. } = verdict.clone();
-        context.ui.json(&CheckToolJson { version: VERSION, decision, because })?;
+        let Verdict { decision, reason, .. } = verdict.clone();
+        context.ui.json(&CheckToolJson { version: VERSION, decision, reason })?;
     } else {
-        let line = format!("{}: {}", verdict.decision, verdict.because);
+        let line = format!("{}: {}", verdict.decision, verdict.reason);
         context.ui.out(&format!("{}\n", safe_line(&line)))?;
     }
     Ok(match verdict.decision {
@@ -132,30 +134,30 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
     })
 }
 
-fn judge(
+fn decide(
     context: &Context,
     args: &CheckToolArgs,
-    asked: &Asked,
+    call: &ToolCall,
 ) -> Result<Option<Verdict>, RuntimeError> {
     let config =
-        RuntimeConfig { session_id: asked.session.clone(), ..args.discovery.config(context)? };
+        RuntimeConfig { session_id: call.session.clone(), ..args.discovery.config(context)? };
     let runtime = discover(config)?;
     let tool_context = ToolContext {
         skill: args.skill.clone(),
         task_id: None,
-        cwd: Some(asked.cwd.clone()),
-        project: args.discovery.project.clone().or_else(|| asked.project.clone()),
+        cwd: Some(call.cwd.clone()),
+        project: args.discovery.project.clone().or_else(|| call.project.clone()),
     };
-    runtime.check_tool(&tool_context, &asked.tool, &asked.input)
+    runtime.check_tool(&tool_context, &call.tool, &call.input)
 }
 
-fn from_args(context: &Context, args: &CheckToolArgs) -> Result<Asked, RuntimeError> {
+fn from_args(context: &Context, args: &CheckToolArgs) -> Result<ToolCall, RuntimeError> {
     let input: Value = serde_json::from_str(&args.input)
-        .map_err(|error| wrong(&format!("--input is not JSON: {error}")))?;
+        .map_err(|error| invalid(&format!("`--input` is not valid JSON: {error}")))?;
     if !input.is_object() {
-        return Err(wrong("--input is not a JSON object"));
+        return Err(invalid("`--input` is not a JSON object"));
     }
-    Ok(Asked {
+    Ok(ToolCall {
         tool: args.tool.clone().unwrap_or_default(),
         input,
         session: args.session.clone(),
@@ -164,48 +166,49 @@ fn from_args(context: &Context, args: &CheckToolArgs) -> Result<Asked, RuntimeEr
     })
 }
 
-fn from_hook(context: &Context) -> Result<Asked, RuntimeError> {
+fn from_hook(context: &Context) -> Result<ToolCall, RuntimeError> {
     let mut text = String::new();
     std::io::stdin()
         .take(MAX_EVENT + 1)
         .read_to_string(&mut text)
-        .map_err(|error| wrong(&format!("the event cannot be read: {error}")))?;
+        .map_err(|error| invalid(&format!("cannot read the event: {error}")))?;
     if text.len() as u64 > MAX_EVENT {
-        return Err(wrong(&format!("the event has more than {MAX_EVENT} bytes")));
+        return Err(invalid(&format!("the event is larger than {MAX_EVENT} bytes")));
     }
     let event: Value = serde_json::from_str(&text)
-        .map_err(|error| wrong(&format!("the event is not JSON: {error}")))?;
+        .map_err(|error| invalid(&format!("the event is not valid JSON: {error}")))?;
     let field = |key: &str| event[key].as_str().map(str::to_owned);
-    let tool = field("tool_name").ok_or_else(|| wrong("the event has no `tool_name`"))?;
+    let tool = field("tool_name").ok_or_else(|| invalid("the event has no `tool_name`"))?;
     let cwd = match &event["cwd"] {
         Value::Null => context.cwd.as_path().to_owned(),
         Value::String(cwd) => PathBuf::from(cwd),
-        _ => return Err(wrong("the event's `cwd` is not text")),
+        _ => return Err(invalid("the event's `cwd` is not a string")),
     };
-    // Without a session nothing would be active, and nothing be held to anything.
+    // Without a session no skill would be active, and nothing would be restricted.
     let session = field("session_id").filter(|session| !session.is_empty());
-    let session = Some(session.ok_or_else(|| wrong("the event has no `session_id`"))?);
+    let session = Some(session.ok_or_else(|| invalid("the event has no `session_id`"))?);
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    Ok(Asked { tool, input: event["tool_input"].clone(), session, cwd, project })
+    Ok(ToolCall { tool, input: event["tool_input"].clone(), session, cwd, project })
 }
 
-fn wrong(message: &str) -> RuntimeError {
-    let hint = Some("`openskills check-tool --help` has examples".to_owned());
+fn invalid(message: &str) -> RuntimeError {
+    let hint = Some("for examples, run `openskills check-tool --help`".to_owned());
     RuntimeError::Setup { message: message.to_owned(), hint }
 }
 
-/// Answers a hook. What is allowed gets no answer: a skill can narrow, never widen. Where lists only preapprove, neither
-/// does what they only do not name: Claude Code asks by itself, unless the user's own rules say otherwise.
+/// Answers a hook. An allowed call gets no answer, because a skill can only restrict. Neither does a call that is merely
+/// missing from a list that preapproves tools: Claude Code prompts by itself, unless the user's own rules allow the call.
 fn hook(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<()> {
-    let asked = from_hook(context)?;
-    let verdict = judge(context, args, &asked)?;
-    let is_told = |verdict: &Verdict| verdict.decision != Decision::Allow && !verdict.is_unlisted;
-    if let Some(verdict) = verdict.filter(is_told) {
+    let call = from_hook(context)?;
+    let verdict = decide(context, args, &call)?;
+    let needs_answer =
+        |verdict: &Verdict| verdict.decision != Decision::Allow && !verdict.is_unlisted;
+    if let Some(verdict) = verdict.filter(needs_answer) {
         context.ui.json_line(&json!({
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": verdict.decision.to_string(),
-                "permissionDecisionReason": verdict.because,
+                "permissionDecisionReason": verdict.reason,
             }
         }))?;
     }

@@ -1,4 +1,4 @@
-//! `openskills completions`: scripts that complete in shells.
+//! `openskills completions`: prints shell completion scripts.
 
 use term::{CompletionShell, HelpText};
 
@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "",
-    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.when("the call is wrong")],
+    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.when("usage error")],
     examples: &[
         "openskills completions bash > ~/.local/share/bash-completion/completions/openskills",
         "openskills completions zsh > ~/.zfunc/_openskills",
@@ -20,7 +20,7 @@ const HELP: HelpText = HelpText {
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to generate completions for
     shell: CompletionShell,
 }
 

@@ -1,4 +1,4 @@
-//! `openskills deactivate`: a skill that is active in a session restricts its tools no more.
+//! `openskills deactivate`: ends a skill's restrictions on the tools of a session.
 
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig};
 use term::{HelpText, safe_line};
@@ -10,18 +10,18 @@ use crate::output::{DeactivateJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-A skill that is active restricts the tools of its session: what it denies is denied, and a skill
-that is gone or changed since it was activated denies everything. Activating an edited skill again
-replaces what it was before. `deactivate` ends it without that, so tools may do more afterwards:
-you are asked, and the log has it.
+An active skill restricts the tools in its session. If it was removed or changed after activation,
+every tool call is denied until it is activated again. `deactivate` lifts the restrictions instead.
+Since this lets tools do more, you are asked to confirm, and it is recorded in the log.
 
-Reads:  what is active in the session
-Writes: the same, the log",
+Reads:  the session's active skills
+Writes: the session's active skills, the log",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("the call is wrong, or the skill is not active in the session"),
-        ExitCode::NotAllowed.when("the answer is no"),
-        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+        ExitCode::Usage.when("usage error, or the skill is not active in the session"),
+        ExitCode::NotAllowed.when("you declined"),
+        ExitCode::NeedsApproval
+            .when("confirmation required, but stdin is not a terminal or --json is given"),
         ExitCode::Log.when("the log cannot be written"),
     ],
     examples: &[
@@ -30,20 +30,20 @@ Writes: the same, the log",
     ],
 };
 
-/// End what is active of a skill in a session
+/// Deactivate a skill in a session, lifting its tool restrictions
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DeactivateArgs {
-    /// A name or an id
+    /// Skill name or ID
     #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
-    /// The session
+    /// Session ID
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: String,
-    /// Do not ask
+    /// Do not prompt for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -53,8 +53,9 @@ pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow
     let mut runtime =
         OpenSkillRuntime::with_config(RuntimeConfig { session_id, ..RuntimeConfig::default() });
     let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
-    let question = format!("Let tools of this session do what `{}` denies?", safe_line(&args.name));
-    if !consent.agreed(&mut context.ui, &question, "nothing was changed")? {
+    let question =
+        format!("Allow tools in this session to do what `{}` denies?", safe_line(&args.name));
+    if !consent.confirm(&mut context.ui, &question, "nothing was changed")? {
         return Ok(ExitCode::NotAllowed);
     }
     let skill_id = runtime.deactivate(&args.name)?;
@@ -62,7 +63,7 @@ pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow
         let session_id = args.session.clone();
         context.ui.json(&DeactivateJson { version: VERSION, skill_id, session_id })?;
     } else {
-        context.ui.done(&format!("{} is not active any more\n", safe_line(&skill_id)))?;
+        context.ui.done(&format!("deactivated {}\n", safe_line(&skill_id)))?;
     }
     Ok(ExitCode::Done)
 }

@@ -1,9 +1,9 @@
-//! `openskills discover`: looks for skills and shows every problem on the way.
+//! `openskills discover`: finds skills and shows every problem.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use openskills_runtime::{Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, Watching};
+use openskills_runtime::{Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, WatchUpdate};
 use skill::Severity;
 use skill_state::SkillSource;
 use term::{DiagnosticJson, HelpText, counted, safe_line, table};
@@ -15,15 +15,15 @@ use crate::output::{DiscoverJson, EventLine, RootJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Looks in ~/.claude/skills, ~/.agents/skills and the user's data folder, in .claude/skills,
-.agents/skills, .keep-up/skills and .corteza/skills of the project and of every folder in it, in
-the folders and packages that config.json names, and in the program itself. Only the frontmatter
-of each SKILL.md is read.
+Searches ~/.claude/skills, ~/.agents/skills and ~/.local/share/openskills/skills; .claude/skills,
+.agents/skills, .keep-up/skills and .corteza/skills in the project and each of its subfolders;
+the folders and packages listed in config.json; and the built-in skills. Only the frontmatter of
+each SKILL.md is read.
 
-Reads:  the folders above, config.json, what is trusted and what is switched off
-Writes: the index, to be faster the next time",
+Reads:  the folders above, config.json, the lists of trusted folders and disabled skills
+Writes: the index cache",
     exit_codes: &[
-        ExitCode::Done.when("done; a skill that cannot be loaded is shown and stops no other"),
+        ExitCode::Done.when("done; skills that cannot be loaded are reported and skipped"),
         ExitCode::Invalid.when("with --strict: a skill was rejected"),
         ExitCode::Usage.usual(),
     ],
@@ -35,20 +35,20 @@ Writes: the index, to be faster the next time",
     ],
 };
 
-/// Look for skills, and show every problem with its file and what to do
+/// Find skills, and report each problem with its file and a fix
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DiscoverArgs {
-    /// Reject skills that break a rule of the standard
+    /// Reject skills that violate the Agent Skills standard
     #[arg(long)]
     strict: bool,
-    /// Go on, and tell of every skill that is new, changes or goes
+    /// Keep running and report every skill that is added, changed or removed
     #[arg(long)]
     watch: bool,
     /// Show notes as well as warnings and errors
     #[arg(long, short)]
     verbose: bool,
-    /// Write it as JSON; with --watch one event a line
+    /// Print the result as JSON; with --watch, one event per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -95,32 +95,33 @@ fn show(
     let refused = runtime.refused_skills().len();
     let mut summary = counted(shown, "skill");
     if others > 0 {
-        summary += &format!(", {others} shadowed or switched off");
+        summary += &format!(", {others} shadowed or disabled");
     }
     if refused > 0 {
-        summary += &format!(", {refused} that cannot be loaded");
+        summary += &format!(", {refused} could not be loaded");
     }
     context.ui.error(&format!("{summary}\n"))?;
-    if let Some(error) = runtime.not_kept() {
+    if let Some(error) = runtime.cache_error() {
         let error = error.to_string();
-        context.ui.error(&format!("note: the index cannot be kept: {}\n", safe_line(&error)))?;
+        context.ui.error(&format!("note: cannot save the index: {}\n", safe_line(&error)))?;
     }
     if let Some(error) = runtime.not_logged() {
         let error = error.to_string();
-        context.ui.error(&format!("note: this is not in the log: {}\n", safe_line(&error)))?;
+        context.ui.error(&format!("note: not recorded in the log: {}\n", safe_line(&error)))?;
     }
-    let has_strangers = |(project, is_trusted): &(&skill_fs::AbsPath, bool)| {
-        let is_its = |path: &str| std::path::Path::new(path).starts_with(project.as_path());
+    let has_untrusted = |(project, is_trusted): &(&skill_fs::AbsPath, bool)| {
+        let is_inside = |path: &str| std::path::Path::new(path).starts_with(project.as_path());
         !is_trusted
             && runtime
                 .all_skills()
                 .iter()
-                .any(|skill| skill.source == SkillSource::ThirdParty && is_its(skill.path()))
+                .any(|skill| skill.source == SkillSource::ThirdParty && is_inside(skill.path()))
     };
-    if let Some((project, _)) = runtime.project().filter(has_strangers) {
+    if let Some((project, _)) = runtime.project().filter(has_untrusted) {
         let project = safe_line(project.as_str());
-        let note = format!("note: {project} is not trusted, so its skills count as a stranger's");
-        context.ui.error(&format!("{note}; `openskills trust` changes that\n"))?;
+        let note =
+            format!("note: the project {project} is not trusted, so its skills are untrusted");
+        context.ui.error(&format!("{note}; to trust it, run `openskills trust`\n"))?;
     }
     Ok(())
 }
@@ -161,7 +162,7 @@ fn report(runtime: &OpenSkillRuntime, events: Vec<Event>) -> DiscoverJson {
     }
 }
 
-/// Tells of changes until the reader or the user ends it.
+/// Prints changes until the user or the reader of the output ends it.
 fn watch(
     context: &mut Context,
     args: &DiscoverArgs,
@@ -171,18 +172,18 @@ fn watch(
     let mut failed = None;
     let mut is_shown = args.json;
     runtime.watch(|runtime, watching| {
-        let told = match watching {
-            Watching::Quiet => return ControlFlow::Continue(()),
-            Watching::Failed(error) => {
+        let printed = match watching {
+            WatchUpdate::Idle => return ControlFlow::Continue(()),
+            WatchUpdate::Failed(error) => {
                 let error = safe_line(&error.to_string()).into_owned();
                 context.ui.error(&format!("error: {error}\n")).map_err(Into::into)
             }
-            Watching::News(_) if !std::mem::replace(&mut is_shown, true) => {
+            WatchUpdate::Changed(_) if !std::mem::replace(&mut is_shown, true) => {
                 show(context, runtime, args).and_then(|()| Ok(context.ui.flush()?))
             }
-            Watching::News(events) => tell(context, args, events),
+            WatchUpdate::Changed(events) => print_events(context, args, events),
         };
-        match told {
+        match printed {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);
@@ -196,7 +197,11 @@ fn watch(
     }
 }
 
-fn tell(context: &mut Context, args: &DiscoverArgs, events: &[Event]) -> anyhow::Result<()> {
+fn print_events(
+    context: &mut Context,
+    args: &DiscoverArgs,
+    events: &[Event],
+) -> anyhow::Result<()> {
     for event in events {
         if args.json {
             context.ui.json_line(&EventLine::new(event))?;
@@ -210,7 +215,7 @@ fn tell(context: &mut Context, args: &DiscoverArgs, events: &[Event]) -> anyhow:
                 format!("changed  {skill_id}")
             }
             Event::Removed { skill_id, .. } => format!("removed  {skill_id}"),
-            // Only discovery is watched.
+            // WatchUpdate only reports discovery events.
             _ => continue,
         };
         context.ui.out(&format!("{}\n", safe_line(&line)))?;

@@ -1,4 +1,4 @@
-//! `openskills files`: the files of a skill.
+//! `openskills files`: lists the files of a skill.
 
 use term::{HelpText, table};
 
@@ -9,25 +9,26 @@ use crate::output::{FilesJson, VERSION, file_json};
 
 const HELP: HelpText = HelpText {
     text: "\
-Reads:  the names and sizes of the skill's files, and none of them
-Writes: the index, to be faster the next time",
+Reads:  names and sizes of the skill's files, not their contents
+Writes: the index cache",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Invalid.when("the skill has changed meanwhile, or its folder cannot be read"),
+        ExitCode::Invalid
+            .when("the skill changed while the command ran, or its folder cannot be read"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotFound.when("no such skill"),
     ],
     examples: &["openskills files pdf", "openskills files pdf --json"],
 };
 
-/// List the files of a skill
+/// List a skill's files
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct FilesArgs {
-    /// A name or an id
+    /// Skill name or ID
     #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -46,12 +47,12 @@ pub(crate) fn files(context: &mut Context, args: &FilesArgs) -> anyhow::Result<E
         return Ok(ExitCode::Done);
     }
     let row = |file: &crate::output::FileJson| {
-        let what = match (&file.target, file.kind.as_str()) {
+        let detail = match (&file.target, file.kind.as_str()) {
             (Some(target), _) => format!("-> {target}"),
-            (None, "other") => "(neither file, folder nor link)".to_owned(),
+            (None, "other") => "(special file)".to_owned(),
             (None, _) => format!("{:>9}", file.size),
         };
-        vec![file.path.clone(), what + if file.executable { "  executable" } else { "" }]
+        vec![file.path.clone(), detail + if file.executable { "  executable" } else { "" }]
     };
     context.ui.out(&table(&files.iter().map(row).collect::<Vec<_>>(), context.ui.width))?;
     Ok(ExitCode::Done)

@@ -1,4 +1,4 @@
-//! `openskills list`: the skills there are.
+//! `openskills list`: lists skills.
 
 use std::sync::Arc;
 
@@ -12,18 +12,16 @@ use crate::output::{InstalledJson, InstalledSkillJson, ListJson, RefusedJson, VE
 
 const HELP: HelpText = HelpText {
     text: "\
-Shows one skill of each name: the one that the name means. With --all also those that are
-shadowed, switched off or cannot be loaded. With --installed what `openskills install` put
-somewhere. `--json` gives the whole entry of each, its digest included, which reads every file
-once.
+Lists one skill per name: the one that the name resolves to. With --all, also lists skills that are
+shadowed, disabled or cannot be loaded. With --installed, lists the skills installed by
+`openskills install`. With --json, each entry is complete and includes the digest, which requires
+reading every file once.
 
-Reads:  the folders of skills (see `openskills discover --help`)
-Writes: the index, to be faster the next time",
+Reads:  the skill folders (see `openskills discover --help`)
+Writes: the index cache",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when(
-            "the call or the configuration is wrong, or a folder that was named is not there",
-        ),
+        ExitCode::Usage.when("usage or configuration error, or a given folder does not exist"),
     ],
     examples: &[
         "openskills list",
@@ -33,17 +31,17 @@ Writes: the index, to be faster the next time",
     ],
 };
 
-/// List the skills there are
+/// List available skills
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ListArgs {
-    /// Also those that are shadowed, switched off or cannot be loaded
+    /// Include skills that are shadowed, disabled or cannot be loaded
     #[arg(long)]
     all: bool,
-    /// Those that `openskills install` installed, wherever they are
+    /// List the skills installed with `openskills install` instead, in all locations
     #[arg(long, conflicts_with = "all")]
     installed: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -102,7 +100,7 @@ fn installed(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode>
         return Ok(ExitCode::Done);
     }
     if all.is_empty() {
-        context.ui.error("no skill was installed by openskills\n")?;
+        context.ui.error("no skills installed by openskills\n")?;
         return Ok(ExitCode::Done);
     }
     let row = |one: &InstalledSkillJson| {
@@ -140,28 +138,28 @@ fn all_rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String
     skills.iter().map(row).chain(refused).collect()
 }
 
-/// Returns who vouches for a skill; for one of an MCP server which server, and whether it waits for the user.
+/// Returns the trust level of a skill; for one from an MCP server, the server and whether it needs approval.
 fn source(runtime: &OpenSkillRuntime, skill: &Skill) -> String {
     match runtime.served(skill) {
         None => skill.source.to_string(),
         Some(ServedEntry { server, approval, .. }) => match approval {
-            ApprovalState::Given => format!("mcp:{server}"),
+            ApprovalState::Approved => format!("mcp:{server}"),
             ApprovalState::Needed => format!("mcp:{server}, needs approval"),
             ApprovalState::NeededAgain => format!("mcp:{server}, changed, needs approval again"),
         },
     }
 }
 
-/// Returns what is to be said of a skill besides that it is there.
+/// Returns the state of a skill: enabled, disabled, shadowed, or limited to one kind of caller.
 fn state(runtime: &OpenSkillRuntime, skill: &Skill) -> String {
     match (&skill.shadowed_by, skill.is_enabled) {
-        (_, false) => "switched off".to_owned(),
+        (_, false) => "disabled".to_owned(),
         (Some(by), true) => format!("shadowed by {by}"),
         (None, true) => match (runtime.model_may_invoke(skill), skill.user_may_invoke) {
-            (true, true) => "used",
+            (true, true) => "enabled",
             (true, false) => "model only",
             (false, true) => "user only",
-            (false, false) => "for nobody",
+            (false, false) => "not invocable",
         }
         .to_owned(),
     }

@@ -1,4 +1,4 @@
-//! `openskills log`: what the runtime did, and the proof that nobody changed the record.
+//! `openskills log`: shows, verifies and exports the log.
 
 mod archive;
 mod detail;
@@ -20,16 +20,17 @@ use term::HelpText;
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::when::When;
+use crate::when::TimeArg;
 
 const HELP: HelpText = HelpText {
     text: "\
-The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event
-holds the digest of the one before, and head.json says where the log ends, so that a change, a
-gap and a cut are found. Whoever may write the folder could write a whole new log; against that
-helps a key that they cannot read, see `log.key_file` in docs/reference.md. They could also put
-an older copy of the folder back; against that help checkpoints in a second place, see
-`log.checkpoints` there and `openskills log verify --against`.",
+The log is a folder of JSON Lines files, ~/.local/state/openskills/log, that only you can read.
+Each event contains the digest of the previous one, and head.json records the end of the log, so
+changed, missing and truncated events are detected. Two attacks are not detected by default.
+Anyone who can write to the folder could write a completely new log: use a key that they cannot
+read (see `log.key_file` in docs/reference.md). They could also restore an older copy of the
+folder: store checkpoints elsewhere (see `log.checkpoints` there, and `openskills log verify
+--against`).",
     exit_codes: &[],
     examples: &[
         "openskills log show --since 1d",
@@ -40,7 +41,7 @@ an older copy of the folder back; against that help checkpoints in a second plac
     ],
 };
 
-/// The help of a command that only reads the log, without its examples.
+/// Help of the commands that only read the log, without examples.
 const READS_LOG: HelpText = HelpText {
     text: "\
 Reads:  the log
@@ -53,7 +54,7 @@ Writes: nothing",
     examples: &[],
 };
 
-/// Show, check and export the record of what skills did
+/// Show, verify and export the log of what skills did
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct LogArgs {
@@ -82,16 +83,16 @@ pub(crate) fn log(context: &mut Context, args: &LogArgs) -> anyhow::Result<ExitC
     }
 }
 
-/// Where a log is.
+/// The log to read.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LogLocation {
-    /// Another log than the user's own: its folder, or one file of it
+    /// Log folder or file to read [default: your own log]
     #[arg(value_name = "LOG")]
     pub(crate) log: Option<PathBuf>,
 }
 
 impl LogLocation {
-    /// Returns the log. The user's own may be empty still.
+    /// Returns the log. The user's own log may not exist yet.
     pub(crate) fn source(&self, context: &Context) -> Result<Source, RuntimeError> {
         match &self.log {
             Some(path) => Ok(Source::at(&absolute(context, path)?)?),
@@ -103,7 +104,7 @@ impl LogLocation {
     }
 }
 
-/// Returns the key of a log: the one that was named, or that of the user's own.
+/// Returns the key of a log: the given one, or for the user's own log the configured one.
 pub(crate) fn key(
     context: &Context,
     file: Option<&Path>,
@@ -123,7 +124,7 @@ fn absolute(context: &Context, path: &Path) -> Result<AbsPath, RuntimeError> {
         .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
 }
 
-/// Events of a log, as several commands take them.
+/// A log and a filter for its events.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct EventSelection {
     #[command(flatten)]
@@ -133,7 +134,7 @@ pub(crate) struct EventSelection {
 }
 
 impl EventSelection {
-    /// Returns the events, the oldest first.
+    /// Returns the matching events, oldest first.
     pub(crate) fn entries(
         &self,
         context: &Context,
@@ -142,52 +143,55 @@ impl EventSelection {
     }
 }
 
-/// Which events.
+/// A filter for events.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Which events")]
+#[command(next_help_heading = "Filters")]
 struct EventFilter {
-    /// Only events of this skill: a name or an id
+    /// Only events of this skill (name or ID)
     #[arg(long, value_name = "NAME", add = term::names(crate::completion::skills))]
     skill: Option<String>,
-    /// Only events of this kind, such as skill.activated, or of all kinds that start so, such as skill.
+    /// Only events of this type (skill.activated) or with this prefix (skill.)
     #[arg(long, value_name = "KIND")]
     event: Option<String>,
     /// Only events of this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only events since then: 2026-01-31, 2026-01-31T12:00:00Z, or 2d for two days ago
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    since: Option<When>,
-    /// Only events before then
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    until: Option<When>,
-    /// Only events from this number on
+    /// Only events since this time: 2026-01-31, 2026-01-31T12:00:00Z, or 2d for two days ago
+    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse)]
+    since: Option<TimeArg>,
+    /// Only events before this time
+    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse)]
+    until: Option<TimeArg>,
+    /// Only events with this sequence number or higher
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     from: u64,
 }
 
 impl EventFilter {
-    /// Returns the events of a log that are wanted.
+    /// Returns the matching events of a log.
     fn entries(
         &self,
         source: &Source,
     ) -> Result<impl Iterator<Item = Result<Entry, LogError>> + use<>, LogError> {
         let (filter, now) = (self.clone(), Timestamp::now());
-        let wanted = move |entry: &Result<Entry, LogError>| {
-            entry.as_ref().map_or(true, |entry| filter.takes(entry, now))
+        let is_match = move |entry: &Result<Entry, LogError>| {
+            entry.as_ref().map_or(true, |entry| filter.matches(entry, now))
         };
-        Ok(source.entries(self.from)?.filter(wanted))
+        Ok(source.entries(self.from)?.filter(is_match))
     }
 
-    fn takes(&self, entry: &Entry, now: Timestamp) -> bool {
+    fn matches(&self, entry: &Entry, now: Timestamp) -> bool {
         let is_kind = |kind: &String| {
-            entry.name == *kind || (kind.ends_with('.') && entry.name.starts_with(kind.as_str()))
+            let is = |name: &str| {
+                name == kind || (kind.ends_with('.') && name.starts_with(kind.as_str()))
+            };
+            is(&entry.name) || is(entry.current_name())
         };
-        // An event whose time cannot be read is not left out: it may be the one that is looked for.
-        let at = entry.timestamp();
-        let is_since = |when: When| at.is_none_or(|at| at >= when.seen_from(now));
-        let is_before = |when: When| at.is_none_or(|at| at < when.seen_from(now));
-        self.skill.as_ref().is_none_or(|wanted| entry.is_about(wanted))
+        // An event with an unreadable time always matches: it may be the one that the user looks for.
+        let time = entry.timestamp();
+        let is_since = |when: TimeArg| time.is_none_or(|time| time >= when.resolve(now));
+        let is_before = |when: TimeArg| time.is_none_or(|time| time < when.resolve(now));
+        self.skill.as_ref().is_none_or(|name| entry.is_about(name))
             && self.event.as_ref().is_none_or(is_kind)
             && self.session.as_ref().is_none_or(|id| entry.session_id() == Some(id))
             && self.since.is_none_or(is_since)

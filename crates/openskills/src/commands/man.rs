@@ -1,4 +1,4 @@
-//! `openskills man`: manual pages.
+//! `openskills man`: writes manual pages.
 
 use term::{HelpText, ManualArgs};
 
@@ -8,14 +8,13 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Writes a page for openskills and for each of its commands into a folder, made from the program
-itself.
+Writes one page for openskills and one for each of its commands, generated from the program.
 
 Reads:  nothing
-Writes: the folder",
+Writes: the pages in the folder",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("the call is wrong, or the folder cannot be written"),
+        ExitCode::Usage.when("usage error, or the folder cannot be written"),
     ],
     examples: &[
         "openskills man ~/.local/share/man/man1",
@@ -23,7 +22,7 @@ Writes: the folder",
     ],
 };
 
-/// Write manual pages into a folder
+/// Write manual pages to a folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ManArgs {

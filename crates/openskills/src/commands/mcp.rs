@@ -1,4 +1,4 @@
-//! `openskills mcp`: skills for clients of the Model Context Protocol, and skills of its servers.
+//! `openskills mcp`: serves skills over MCP and manages the MCP servers whose skills are used.
 
 mod add;
 mod install;
@@ -9,7 +9,7 @@ mod servers;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 
-/// Serve skills to clients of the Model Context Protocol, and use those of its servers
+/// Serve skills over MCP, and use skills from other MCP servers
 #[derive(Debug, clap::Args)]
 #[command(after_help = serve::HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {

@@ -1,4 +1,4 @@
-//! `openskills migrate`: skills of other formats into corteza.skill/v1, and back.
+//! `openskills migrate`: converts skills to corteza.skill/v1 and back.
 
 use std::path::PathBuf;
 
@@ -20,24 +20,26 @@ use crate::target::SKILL_HINT;
 
 const HELP: HelpText = HelpText {
     text: "\
-Turns a skill into the format corteza.skill/v1 (docs/spec/corteza.skill-v1.md), or with --to
-claude into what Claude Code reads. It shows the change first. Nothing is lost on the way there
-and back: what Claude Code has no field for is kept in `metadata.corteza`. Lines that need no
-change stay as they are.
+Converts a skill to the corteza.skill/v1 format (docs/spec/corteza.skill-v1.md), or with --to
+claude to Claude Code's format. The change is shown first. Nothing is lost in either direction:
+fields that Claude Code does not have are stored in `metadata.corteza`. Lines that need no change
+are left as they are.
 
-A SKILL.json beside the SKILL.md is read as well; what SKILL.md says holds. Where there is no
-SKILL.md, one is made of it. The SKILL.json itself is left where it is.
+A SKILL.json next to SKILL.md is read as well; SKILL.md takes precedence. If there is no SKILL.md,
+it is created from SKILL.json. SKILL.json itself is never changed.
 
-On a terminal it asks before it writes. Elsewhere, and with --json, it needs --yes.
+In a terminal you are asked before the file is written. Otherwise, and with --json, --yes is
+required.
 
-Reads:  SKILL.md and SKILL.json of the skill
+Reads:  the skill's SKILL.md and SKILL.json
 Writes: SKILL.md",
     exit_codes: &[
-        ExitCode::Done.when("written, or there was nothing to change"),
-        ExitCode::Invalid.when("the skill cannot be understood; nothing was written"),
-        ExitCode::Usage.when("the call is wrong, or the folder is not there"),
-        ExitCode::NotAllowed.when("the answer is no"),
-        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+        ExitCode::Done.when("written, or nothing to change"),
+        ExitCode::Invalid.when("the skill cannot be parsed; nothing was written"),
+        ExitCode::Usage.when("usage error, or the folder does not exist"),
+        ExitCode::NotAllowed.when("you declined"),
+        ExitCode::NeedsApproval
+            .when("confirmation required, but stdin is not a terminal or --json is given"),
     ],
     examples: &[
         "openskills migrate skills/autoresearch",
@@ -46,34 +48,34 @@ Writes: SKILL.md",
     ],
 };
 
-/// Turn a skill into corteza.skill/v1, or back
+/// Convert a skill to the corteza.skill/v1 format, or back
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct MigrateArgs {
-    /// The folder of a skill
+    /// Skill folder
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The format to turn it into
+    /// Target format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     to: Format,
-    /// Show the change, and write nothing
+    /// Show the change without writing it
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not prompt for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A format.
+/// A target format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// corteza.skill/v1
     #[default]
     V1,
-    /// What Claude Code reads
+    /// Claude Code's format
     Claude,
 }
 
@@ -83,9 +85,9 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     let (before, sidecar) = (text(&root, SKILL_FILE)?, sidecar(&root)?);
     let source = match (&before, &sidecar) {
         (Some(text), _) => text.clone(),
-        (None, Some(sidecar)) => made_of(sidecar),
+        (None, Some(sidecar)) => from_sidecar(sidecar),
         (None, None) => {
-            let message = format!("there is neither a {SKILL_FILE} nor a SKILL.json in {folder}");
+            let message = format!("no {SKILL_FILE} or SKILL.json in `{folder}`");
             return Err(RuntimeError::Setup { message, hint: Some(SKILL_HINT.to_owned()) }.into());
         }
     };
@@ -98,7 +100,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     let input = Input { file: SKILL_FILE, directory: folder.file_name(), bytes: after.as_bytes() };
     if parse(&input, Strictness::Strict).document.is_none() {
         notes.push(format!(
-            "it is not valid yet; `openskills validate {}` says why",
+            "the result is not valid yet; run `openskills validate {}` to see why",
             args.dir.display()
         ));
     }
@@ -117,12 +119,16 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     let mut written = false;
     if !diff.is_empty() && !args.dry_run {
         let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
-        if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
+        if !consent.confirm(&mut context.ui, "Write it?", "nothing was written")? {
             return Ok(ExitCode::NotAllowed);
         }
         if text(&root, SKILL_FILE)? != before {
-            let message = format!("{file} was changed meanwhile");
-            return Err(RuntimeError::Setup { message, hint: Some("try again".to_owned()) }.into());
+            let message = format!("`{file}` was changed by another program");
+            return Err(RuntimeError::Setup {
+                message,
+                hint: Some("run the command again".to_owned()),
+            }
+            .into());
         }
         write_file(&file, after.as_bytes())?;
         written = true;
@@ -152,7 +158,7 @@ fn text(root: &Root, name: &str) -> Result<Option<String>, RuntimeError> {
     match root.read(&path, MAX_SKILL_FILE_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| RuntimeError::Unusable {
             what: root.path().to_string(),
-            message: format!("{name} is not UTF-8"),
+            message: format!("{name} is not valid UTF-8"),
         }),
         Err(FsError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error.into()),
@@ -163,12 +169,12 @@ fn sidecar(root: &Root) -> Result<Option<Map<String, Value>>, RuntimeError> {
     let Some(text) = text(root, "SKILL.json")? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|error| RuntimeError::Unusable {
         what: root.path().to_string(),
-        message: format!("SKILL.json is no object of JSON: {error}"),
+        message: format!("SKILL.json is not a JSON object: {error}"),
     })
 }
 
-/// Returns a SKILL.md of nothing but a SKILL.json.
-fn made_of(sidecar: &Map<String, Value>) -> String {
+/// Returns a SKILL.md made from SKILL.json alone.
+fn from_sidecar(sidecar: &Map<String, Value>) -> String {
     let body = ["instructions", "body"].into_iter().find_map(|key| sidecar.get(key)?.as_str());
     let head = |key: &str| {
         let value = sidecar.get(key).cloned().unwrap_or_default();

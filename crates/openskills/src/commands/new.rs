@@ -1,4 +1,4 @@
-//! `openskills new`: the beginnings of a skill.
+//! `openskills new`: creates a skill from a template.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -17,44 +17,42 @@ use crate::output::{NewJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Makes a folder of this name with a SKILL.md, code and tests, ready to be changed: with a Python
-script by default, or with a small program in Rust that is built to WebAssembly. Nothing that is
-there already is touched.
+Creates a folder named NAME with a SKILL.md, starter code and tests: a Python script, or with --wasm
+a small Rust program compiled to WebAssembly. Existing files are not changed.
 
 Reads:  nothing
 Writes: the new folder",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage
-            .when("the call is wrong, there is something of this name, or it cannot be written"),
+        ExitCode::Usage.when("usage error, the folder already exists, or it cannot be written"),
     ],
     examples: &[
         "openskills new word-count",
-        "openskills new score --wasm --description 'Scores answers. Use when an exam is marked.'",
+        "openskills new score --wasm --description 'Scores answers. Use when grading an exam.'",
         "openskills new word-count --dir .claude/skills",
     ],
 };
 
-/// Make the beginnings of a skill
+/// Create a new skill from a template
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct NewArgs {
-    /// Its name: lowercase letters, digits and hyphens
+    /// Skill name: lowercase letters, digits and hyphens
     #[arg(value_name = "NAME", value_parser = name)]
     name: SkillName,
-    /// With a Python script (the default)
+    /// Use the Python script template (the default)
     #[arg(long, conflicts_with = "wasm")]
     script: bool,
-    /// With a program in Rust, built to WebAssembly
+    /// Use the template for a Rust program compiled to WebAssembly
     #[arg(long)]
     wasm: bool,
-    /// What it does and when to use it
+    /// Description: what the skill does and when to use it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// The folder that its folder is made in; by default the current one
+    /// Parent folder [default: the current directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -64,10 +62,10 @@ fn name(text: &str) -> Result<SkillName, String> {
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
-const SCRIPT_DESCRIPTION: &str = "Counts the words of a text. Use when asked how long a text is.";
+const SCRIPT_DESCRIPTION: &str = "Counts the words in a text. Use when asked how long a text is.";
 const WASM_DESCRIPTION: &str = "Adds up numbers. Use when asked for a total or a mean.";
 
-/// A file of a new skill, SKILL.md first: where it is, what is in it, and whether it can be run.
+/// A template file: its path, its content and whether it is executable. SKILL.md comes first.
 type Template = (&'static str, &'static str, bool);
 
 const SCRIPT: [Template; 3] = [
@@ -90,14 +88,14 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
     let folder = parent.join(name);
     if folder.symlink_metadata().is_ok() {
         return Err(RuntimeError::Setup {
-            message: format!("{} is there already; nothing was changed", folder.display()),
-            hint: Some("take another name, or another folder by --dir".to_owned()),
+            message: format!("`{}` already exists; nothing was changed", folder.display()),
+            hint: Some("choose another name, or another folder with --dir".to_owned()),
         }
         .into());
     }
     let templates: &[Template] = if args.wasm { &WASM } else { &SCRIPT };
-    let usual = if args.wasm { WASM_DESCRIPTION } else { SCRIPT_DESCRIPTION };
-    let files = filled(templates, name, args.description.as_deref().unwrap_or(usual))?;
+    let default = if args.wasm { WASM_DESCRIPTION } else { SCRIPT_DESCRIPTION };
+    let files = fill(templates, name, args.description.as_deref().unwrap_or(default))?;
     write(&parent, &folder, &files)?;
     let next = if args.wasm { next_wasm(name, dir) } else { next_script(name, dir) };
     let mut files: Vec<String> = templates.iter().map(|(path, _, _)| (*path).to_owned()).collect();
@@ -107,7 +105,7 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
         context.ui.json(&NewJson { version: VERSION, path, files, next })?;
     } else {
         let line = |text: &str| format!("{}\n", safe_line(text));
-        context.ui.done(&line(&format!("made {}", folder.display())))?;
+        context.ui.done(&line(&format!("created {}", folder.display())))?;
         for file in &files {
             context.ui.done(&line(&format!("  {file}")))?;
         }
@@ -120,86 +118,88 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
 }
 
 fn next_script(name: &str, dir: &Path) -> Vec<String> {
-    let (at, look) = (word(&dir.join(name)), word(parent_of(dir)));
+    let (folder, parent) = (shell_path(&dir.join(name)), shell_path(parent_of(dir)));
     vec![
-        format!("openskills validate {at}"),
-        format!("openskills approve {name} --dir {look}"),
-        format!("openskills run {name} --dir {look} --input '{{\"text\": \"one two\"}}'"),
-        format!("openskills run {name} tests/test_main.py --dir {look}"),
+        format!("openskills validate {folder}"),
+        format!("openskills approve {name} --dir {parent}"),
+        format!("openskills run {name} --dir {parent} --input '{{\"text\": \"one two\"}}'"),
+        format!("openskills run {name} tests/test_main.py --dir {parent}"),
     ]
 }
 
 fn next_wasm(name: &str, dir: &Path) -> Vec<String> {
-    let (at, look) = (word(&dir.join(name)), word(parent_of(dir)));
+    let (folder, parent) = (shell_path(&dir.join(name)), shell_path(parent_of(dir)));
     vec![
-        format!("openskills validate {at}"),
+        format!("openskills validate {folder}"),
         "rustup target add wasm32-wasip1".to_owned(),
-        format!("sh {at}/wasm-src/build.sh"),
-        format!("openskills approve {name} --dir {look}"),
-        format!("openskills run {name} --dir {look} --input '[1, 2.5]'"),
+        format!("sh {folder}/wasm-src/build.sh"),
+        format!("openskills approve {name} --dir {parent}"),
+        format!("openskills run {name} --dir {parent} --input '[1, 2.5]'"),
     ]
 }
 
-/// Where the new skill is looked for.
+/// Returns the folder to pass as `--dir` to find the new skill.
 fn parent_of(dir: &Path) -> &Path {
     if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
 }
 
-fn word(path: &Path) -> String {
+fn shell_path(path: &Path) -> String {
     shell_word(&path.to_string_lossy()).into_owned()
 }
 
-/// A file with what it is to hold.
-type Filled = (&'static str, String, bool);
+/// A file to write: its path, its content and whether it is executable.
+type NewFile = (&'static str, String, bool);
 
-/// Fills the templates in. What would not be a valid skill is refused before anything is written.
-fn filled(
+/// Fills in the templates. Fails if the result would not be a valid skill, before anything is written.
+fn fill(
     templates: &[Template],
     name: &str,
     description: &str,
-) -> Result<Vec<Filled>, RuntimeError> {
-    // A text in JSON's quotes is the same in YAML.
+) -> Result<Vec<NewFile>, RuntimeError> {
+    // A JSON string is also a YAML string.
     let description = serde_json::Value::from(description).to_string();
-    // What the user wrote comes last: it is filled in, and nothing in it is.
-    let fill = |text: &str| text.replace("NAME", name).replace("DESCRIPTION", &description);
-    let files: Vec<Filled> =
-        templates.iter().map(|(path, text, is_program)| (*path, fill(text), *is_program)).collect();
+    // The description comes last, so that placeholders in it are not replaced.
+    let fill_in = |text: &str| text.replace("NAME", name).replace("DESCRIPTION", &description);
+    let files: Vec<NewFile> = templates
+        .iter()
+        .map(|(path, text, is_program)| (*path, fill_in(text), *is_program))
+        .collect();
     let (file, text, _) = &files[0];
     let input = Input { file, directory: Some(name), bytes: text.as_bytes() };
     let parsed = parse(&input, Strictness::Strict);
-    // A note is no problem: a skill with a script has a tool that runs it.
+    // Notes are fine: the script template gets one about its tools.
     let mut problems = parsed.diagnostics.iter().filter(|found| found.severity != Severity::Note);
     if let Some(problem) = problems.next() {
         return Err(RuntimeError::Setup {
-            message: format!("it would not be a valid skill: {}", problem.message),
+            message: format!("the new skill would be invalid: {}", problem.message),
             hint: problem.hint.clone(),
         });
     }
     Ok(files)
 }
 
-/// Writes everything beside the new folder, and then puts it there in one step.
-fn write(parent: &Path, folder: &Path, files: &[Filled]) -> Result<(), FsError> {
-    let at = |path: &Path| {
+/// Writes the files to a temporary folder and renames it, so that the new folder appears complete.
+fn write(parent: &Path, folder: &Path, files: &[NewFile]) -> Result<(), FsError> {
+    let error_at = |path: &Path| {
         let path = path.display().to_string();
         move |source: io::Error| FsError::Io { path, source }
     };
-    fs::create_dir_all(parent).map_err(at(parent))?;
+    fs::create_dir_all(parent).map_err(error_at(parent))?;
     let stage = tempfile::Builder::new()
         .prefix(".openskills-new-")
         .tempdir_in(parent)
-        .map_err(|error| at(parent)(error.kind().into()))?;
+        .map_err(|error| error_at(parent)(error.kind().into()))?;
     for (path, text, is_program) in files {
-        let place = stage.path().join(path);
-        if let Some(above) = place.parent() {
-            fs::create_dir_all(above).map_err(at(above))?;
+        let file = stage.path().join(path);
+        if let Some(parent) = file.parent() {
+            fs::create_dir_all(parent).map_err(error_at(parent))?;
         }
-        fs::write(&place, text).map_err(at(&place))?;
-        set_mode(&place, if *is_program { 0o755 } else { 0o644 }).map_err(at(&place))?;
+        fs::write(&file, text).map_err(error_at(&file))?;
+        set_mode(&file, if *is_program { 0o755 } else { 0o644 }).map_err(error_at(&file))?;
     }
-    set_mode(stage.path(), 0o755).map_err(at(stage.path()))?;
-    fs::rename(stage.path(), folder).map_err(at(folder))?;
-    // It is not there any more under that name.
+    set_mode(stage.path(), 0o755).map_err(error_at(stage.path()))?;
+    fs::rename(stage.path(), folder).map_err(error_at(folder))?;
+    // The temporary folder was renamed and must not be deleted.
     let _ = stage.keep();
     Ok(())
 }

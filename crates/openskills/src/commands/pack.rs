@@ -1,10 +1,10 @@
-//! `openskills pack`: a skill as a ZIP file.
+//! `openskills pack`: packs a skill as a ZIP file.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::path::PathBuf;
 
-use openskills_runtime::{Audited, RuntimeError, shell_word};
+use openskills_runtime::{AuditOutcome, RuntimeError, shell_word};
 use skill::Digest;
 use skill_fs::{AbsPath, real_path, write_file};
 use skill_pack::{Package, PackedFile, sign, zip};
@@ -19,22 +19,22 @@ use crate::target::SKILL_HINT;
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks the skill strictly and writes it as a ZIP file: the skill's folder at its root, entries
-sorted, the same times and modes everywhere. The same files give the same bytes. Links and
-names that some system cannot take are refused. So is whatever `openskills install` would
-refuse: the archive is read back by the same limits, and the skill is audited.
+Validates the skill strictly and writes a reproducible ZIP file: the skill's folder at the root,
+sorted entries, fixed times and modes. The same files always produce the same bytes. Links and
+non-portable names are rejected, as is anything that `openskills install` would reject: the archive
+is read back with the same limits, and the skill is audited.
 
-With --sign the file is signed by a key of SSH (`ssh-keygen -Y sign -n openskills`); the
-signature stands beside it, with .sig after its name.
+With --sign, the file is signed with an SSH key (`ssh-keygen -Y sign -n openskills`). The signature
+is written next to it as FILE.sig.
 
-Reads:  the skill
-Writes: the ZIP file, in the working folder unless --output says otherwise; its signature",
+Reads:  the skill; the key for --sign
+Writes: the ZIP file, in the current directory unless --output is given; its signature",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Invalid.when("the skill is invalid, or cannot be packed; nothing was written"),
+        ExitCode::Invalid.when("the skill is invalid or cannot be packed; nothing was written"),
         ExitCode::Usage
-            .when("the call is wrong, the folder is not there, or the file cannot be written"),
-        ExitCode::NotAllowed.when("the audit says BLOCK; nothing was written"),
+            .when("usage error, the folder does not exist, or the file cannot be written"),
+        ExitCode::NotAllowed.when("blocked by the audit; nothing was written"),
     ],
     examples: &[
         "openskills pack skills/pdf",
@@ -46,19 +46,19 @@ Writes: the ZIP file, in the working folder unless --output says otherwise; its 
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct PackArgs {
-    /// The folder of a skill
+    /// Skill folder
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The file to write; NAME.zip in the working folder by default
+    /// File to write [default: NAME.zip in the current directory]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Sign it with this key
+    /// Sign the file with this SSH key
     #[arg(long, value_name = "KEY")]
     sign: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -66,32 +66,32 @@ pub(crate) struct PackArgs {
 pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<ExitCode> {
     let folder = real_path(&check_folder(context, &args.dir, SKILL_HINT)?)?;
     let package = Package::of_folder(&folder).map_err(RuntimeError::from)?;
-    // What nobody could install is not packed.
+    // Refuses to pack what could not be installed.
     let config = DiscoveryArgs::default().config(context)?;
     let audited = runtime(config).check_package(&folder, &package, &args.dir.to_string_lossy())?;
     check_audit(&audited, args)?;
     let bytes = zip(&package).map_err(RuntimeError::from)?;
-    let usual = PathBuf::from(format!("{}.zip", package.name));
-    let file = AbsPath::new(context.cwd.as_path().join(args.output.as_ref().unwrap_or(&usual)))?;
-    let is_there = std::fs::read(file.as_path()).ok();
+    let default = PathBuf::from(format!("{}.zip", package.name));
+    let file = AbsPath::new(context.cwd.as_path().join(args.output.as_ref().unwrap_or(&default)))?;
+    let existing = std::fs::read(file.as_path()).ok();
     if file.as_path().starts_with(folder.as_path()) {
-        let message = format!("{file} would be in the skill that it is made of");
-        let hint = format!("name a file outside: --output ../{}.zip", package.name);
+        let message = format!("`{file}` is inside the skill being packed");
+        let hint = format!("write it elsewhere: --output ../{}.zip", package.name);
         return Err(RuntimeError::Setup { message, hint: Some(hint) }.into());
     }
-    if is_there.as_ref().is_some_and(|there| *there != bytes) && !args.force {
-        let message = format!("{file} is there already, and holds something else");
-        let hint = "replace it: --force; or name another file: --output FILE";
+    if existing.as_ref().is_some_and(|existing| *existing != bytes) && !args.force {
+        let message = format!("`{file}` already exists with different content");
+        let hint = "pass --force to overwrite it, or --output FILE to write a different file";
         return Err(RuntimeError::Setup { message, hint: Some(hint.to_owned()) }.into());
     }
-    // What cannot be signed leaves everything as it is.
+    // Signs before writing, so that a failure leaves everything unchanged.
     let signed = match &args.sign {
         Some(key) => {
             Some(sign(&bytes, &context.cwd.as_path().join(key)).map_err(RuntimeError::from)?)
         }
         None => None,
     };
-    let changed = is_there.as_ref() != Some(&bytes);
+    let changed = existing.as_ref() != Some(&bytes);
     if changed {
         write_file(&file, &bytes)?;
     }
@@ -120,14 +120,16 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
         })?;
         return Ok(ExitCode::Done);
     }
-    let told = format!("packed {} ({} bytes, {digest})", file, bytes.len());
-    context.ui.done(&format!("{}\n", safe_line(&told)))?;
+    let line = format!("packed {} ({} bytes, {digest})", file, bytes.len());
+    context.ui.done(&format!("{}\n", safe_line(&line)))?;
     if !hidden.is_empty() {
-        let note = format!("note: files that begin with a dot are in it: {}", hidden.join(", "));
+        let note = format!("note: the archive contains hidden files: {}", hidden.join(", "));
         context.ui.error(&format!("{}\n", safe_line(&note)))?;
     }
     if is_stale {
-        let note = format!("note: {stale} is of what was there before; sign again by --sign KEY");
+        let note = format!(
+            "note: {stale} is the signature of the previous file; sign again with --sign KEY"
+        );
         context.ui.error(&format!("{}\n", safe_line(&note)))?;
     }
     if let Some(signature) = signature {
@@ -138,24 +140,24 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
     Ok(ExitCode::Done)
 }
 
-/// Refuses what an audit stands against: whoever installs it elsewhere may not even be asked.
-fn check_audit(audited: &Audited, args: &PackArgs) -> Result<(), RuntimeError> {
+/// Refuses what the audit blocks: `openskills install` may not be able to ask.
+fn check_audit(audited: &AuditOutcome, args: &PackArgs) -> Result<(), RuntimeError> {
     let (message, hint) = match &audited.decision {
         Decision::Go | Decision::Warn(_) => return Ok(()),
         Decision::Ask(asked) => {
             let dir = args.dir.to_string_lossy();
             (
-                format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
-                format!("run `csk audit {}`, and take out what it finds", shell_word(&dir)),
+                format!("blocked by the audit: {}", asked.reasons.join("; ")),
+                format!("run `csk audit {}` and fix the findings", shell_word(&dir)),
             )
         }
         Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
     };
-    let message = format!("`openskills install` would refuse the skill: {message}");
+    let message = format!("`openskills install` would reject the skill: {message}");
     Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
 }
 
-/// Returns the files that a listing does not show: whoever gives a skill away should know of them.
+/// Returns hidden files. The author should know that they are published with the skill.
 fn hidden(package: &Package) -> Vec<String> {
     let is_hidden = |file: &&PackedFile| file.path.parts().any(|part| part.starts_with('.'));
     package.files.iter().filter(is_hidden).map(|file| file.path.to_string()).collect()

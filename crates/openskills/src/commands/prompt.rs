@@ -1,10 +1,10 @@
-//! `openskills prompt`: the catalogue of skills for a system prompt.
+//! `openskills prompt`: prints the skill catalog for a system prompt.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use openskills_runtime::{
-    Addressing, Disclosed, Prompt, PromptFormat, PromptOptions, is_showable_path, problem_of,
+    Addressing, CatalogEntry, Prompt, PromptFormat, PromptOptions, is_showable_path, problem_of,
     prompt as write_prompt,
 };
 use skill::{Code, Diagnostic, Strictness};
@@ -13,28 +13,29 @@ use term::{HelpText, Palette, counted, render, safe_line};
 use crate::context::Context;
 use crate::discovery::DiscoveryArgs;
 use crate::exit_code::ExitCode;
-use crate::load::{Loaded, load};
-use crate::target::{Search, Target, is_wrong_call, not_taken, visit};
+use crate::load::{LoadedFolder, load};
+use crate::target::{Search, Target, has_missing_path, search_error, visit};
 
 const HELP: HelpText = HelpText {
     text: "\
-Without a PATH it is about the skills that `openskills list` shows, and a skill that cannot be
-loaded stops no other. With paths it is about those, whatever the project: if one of them cannot
-be loaded nothing but the failure is written.
+Without PATH, lists the same skills as `openskills list`; skills that cannot be loaded are skipped.
+With PATH, lists exactly those skills; if one of them cannot be loaded, only the error is printed.
+
+Only the name, description and location are included, not the instructions. With --no-location, and
+for skills without a file, the ID is printed instead of the location, for clients that activate
+skills through a tool. A description longer than the standard allows is truncated with `…`. With
+--budget, all descriptions are truncated to the same length until the text fits; no skill is
+dropped. Skills that the model cannot invoke are left out. Notes on standard error report truncated
+descriptions and skills that are left out.
 
 Reads:  the frontmatter of each SKILL.md, its agents/openai.yaml
-Writes: the index, to be faster the next time
-
-Only name, description and location are disclosed; the body is not. Without a location each
-skill has its id, for clients that activate skills by a tool; so has a skill that is in no file.
-A description longer than the standard allows is cut, with `…` at its end. With --budget all
-descriptions are cut to the same length until the text fits, and standard error says so; no
-skill is left out for it. A skill that the model may not invoke by itself is left out, and
-standard error says so.",
+Writes: the index cache",
     exit_codes: &[
-        ExitCode::Done.when("the block was written; no skill, no block"),
-        ExitCode::Invalid.when("a skill that was named cannot be loaded"),
-        ExitCode::Usage.when("the call or the configuration is wrong, a path is not there, or the budget is too small"),
+        ExitCode::Done.when("printed; nothing is printed if there are no skills"),
+        ExitCode::Invalid.when("a given skill cannot be loaded"),
+        ExitCode::Usage.when(
+            "usage or configuration error, a path does not exist, or the budget is too small",
+        ),
     ],
     examples: &[
         "openskills prompt",
@@ -45,29 +46,29 @@ standard error says so.",
     ],
 };
 
-/// Write the block that tells a model which skills there are
+/// Print the list of available skills for a system prompt
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct PromptArgs {
-    /// Folders of skills, or their SKILL.md files; by default the skills that are discovered
+    /// Skill folders or SKILL.md files [default: all discovered skills]
     #[arg(value_name = "PATH", conflicts_with = "dir")]
     paths: Vec<PathBuf>,
-    /// Take every skill at or below the paths
+    /// Include every skill at or below the paths
     #[arg(long, short, requires = "paths")]
     recursive: bool,
-    /// The format of the block
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Leave the location out, for clients without a file system
+    /// Leave out the location, for clients without file access
     #[arg(long)]
     no_location: bool,
-    /// About how many tokens the text may have
+    /// Approximate maximum length, in tokens
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
-    /// Say how a skill is used, above the block
+    /// Print instructions for using skills above the block
     #[arg(long)]
     instructions: bool,
     #[command(flatten)]
@@ -76,17 +77,17 @@ pub(crate) struct PromptArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// `<available_skills>`, as Claude reads it
+    /// `<available_skills>` block, as used by Claude
     #[default]
     Xml,
-    /// A list
+    /// Markdown list
     Markdown,
-    /// Data
+    /// JSON
     Json,
 }
 
 impl PromptArgs {
-    /// Returns whether failures are told as data.
+    /// Returns true if errors are reported as JSON.
     fn is_json(&self) -> bool {
         self.json || self.format == Format::Json
     }
@@ -106,12 +107,12 @@ impl PromptArgs {
     }
 }
 
-/// What became of one skill.
+/// The outcome for one skill.
 enum Outcome {
-    Disclosed(Disclosed),
-    /// The model may not know of it.
+    Disclosed(CatalogEntry),
+    /// The model cannot invoke this skill.
     Hidden(String),
-    /// It cannot be loaded; the words say why, and so do the problems.
+    /// The skill cannot be loaded: the rendered problems, and the problems themselves.
     Refused(String, Vec<Diagnostic>),
 }
 
@@ -122,23 +123,25 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     let runtime = args.discovery.discover(context)?;
     let disclosure = runtime.prompt(&args.options())?;
     for id in &disclosure.hidden {
-        left_out(context, id, "the model may not invoke it")?;
+        note_omitted(context, id, "the model cannot invoke it")?;
     }
-    for id in &disclosure.unfit {
-        left_out(context, id, "its path holds a character that no prompt may hold")?;
+    for id in &disclosure.unprintable {
+        note_omitted(context, id, "its path contains a character that is not allowed in a prompt")?;
     }
     args.discovery.note_problems(context, runtime)?;
     write(context, &disclosure.prompt)
 }
 
-fn left_out(context: &mut Context, skill: &str, why: &str) -> std::io::Result<()> {
-    context.ui.note(&format!("note: {} is left out: {why}\n", safe_line(skill)))
+fn note_omitted(context: &mut Context, skill: &str, reason: &str) -> std::io::Result<()> {
+    context.ui.note(&format!("note: omitted {}: {reason}\n", safe_line(skill)))
 }
 
 fn write(context: &mut Context, prompt: &Prompt) -> anyhow::Result<ExitCode> {
-    if let Some((count, most)) = prompt.shortened {
-        let cut = counted(count, "description");
-        context.ui.note(&format!("note: {cut} cut to {most} characters to keep the budget\n"))?;
+    if let Some((count, length)) = prompt.shortened {
+        let descriptions = counted(count, "description");
+        let note =
+            format!("note: truncated {descriptions} to {length} characters to fit the budget\n");
+        context.ui.note(&note)?;
     }
     context.ui.out(&prompt.text)?;
     Ok(ExitCode::Done)
@@ -150,40 +153,45 @@ fn of_paths(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode
     let visited = visit(&context.cwd, &args.paths, search, |target| {
         disclose(&target, &load(&target, Strictness::Lenient), args, palette)
     });
-    // To find no skill is an answer, not a failure: no skill, no block (C5).
+    // Finding no skill is not a failure: no skill, no block (C5).
     let (nothing, mut problems): (Vec<Diagnostic>, Vec<Diagnostic>) =
         visited.problems.into_iter().partition(|problem| problem.code == Code::NothingFound);
     for Diagnostic { file, .. } in &nothing {
         let folder = safe_line(file);
-        context.ui.note(&format!("note: there is no skill at or below {folder}\n"))?;
+        context.ui.note(&format!("note: no skills in or below {folder}\n"))?;
     }
-    let mut words: String =
+    let mut rendered_problems: String =
         problems.iter().map(|problem| render(problem, None, palette) + "\n").collect();
     let mut skills = Vec::new();
     for outcome in visited.skills {
         match outcome {
             Outcome::Disclosed(skill) => skills.push(skill),
             Outcome::Hidden(folder) => {
-                left_out(context, &folder, "the model may not invoke it")?;
+                note_omitted(context, &folder, "the model cannot invoke it")?;
             }
             Outcome::Refused(rendered, diagnostics) => {
-                words += &rendered;
+                rendered_problems += &rendered;
                 problems.extend(diagnostics);
             }
         }
     }
     if !problems.is_empty() {
         if args.is_json() {
-            return Err(not_taken(problems).into());
+            return Err(search_error(problems).into());
         }
-        context.ui.error(&words)?;
-        return Ok(if is_wrong_call(&problems) { ExitCode::Usage } else { ExitCode::Invalid });
+        context.ui.error(&rendered_problems)?;
+        return Ok(if has_missing_path(&problems) { ExitCode::Usage } else { ExitCode::Invalid });
     }
     write(context, &write_prompt(&skills, &args.options())?)
 }
 
-fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palette) -> Outcome {
-    let Some((document, file)) = loaded.document.as_ref().zip(loaded.name_of_file.as_ref()) else {
+fn disclose(
+    target: &Target,
+    loaded: &LoadedFolder,
+    args: &PromptArgs,
+    palette: Palette,
+) -> Outcome {
+    let Some((document, file)) = loaded.document.as_ref().zip(loaded.skill_file.as_ref()) else {
         return Outcome::Refused(loaded.rendered(palette), loaded.diagnostics.clone());
     };
     if !loaded.model_may_invoke() {
@@ -191,14 +199,13 @@ fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palett
     }
     let location = target.root.path().join(file.as_str()).to_string();
     if !args.no_location && !is_showable_path(&location) {
-        let message =
-            "the path holds a control character or one that changes the direction of writing";
+        let message = "the path contains a control character or a text direction character";
         let problem = problem_of(Code::PathNotText, &loaded.file, message);
         return Outcome::Refused(render(&problem, None, palette), vec![problem]);
     }
     let frontmatter = &document.frontmatter;
-    Outcome::Disclosed(Disclosed {
+    Outcome::Disclosed(CatalogEntry {
         location: (!args.no_location).then_some(location),
-        ..Disclosed::new(&frontmatter.name, &frontmatter.listing())
+        ..CatalogEntry::new(&frontmatter.name, &frontmatter.listing())
     })
 }

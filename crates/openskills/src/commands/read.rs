@@ -1,4 +1,4 @@
-//! `openskills read`: a file of a skill.
+//! `openskills read`: prints a file of a skill.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,24 +13,24 @@ use crate::output::{ReadJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-NAME reads as the model does, /NAME as the user does. The model reads nothing of a skill that only
-the user may start, unless the user started it in the session (--session). Nobody reads a skill that
-nobody may start (`model_invocation: disabled`).
+NAME reads as the model, /NAME as the user. The model cannot read the files of a skill that only
+the user may invoke, unless the user has invoked it in the session (--session). If nobody may invoke
+a skill (`model_invocation: disabled`), nobody can read its files.
 
-PATH is relative to the skill's folder. Nothing outside of it is ever read: not by `..`, not by
-an absolute path, not through a link. FIFOs, devices and files that are too large are refused by
-name.
+PATH is relative to the skill folder. Files outside it are never read, whether through `..`, an
+absolute path or a link. FIFOs, devices and oversized files are rejected.
 
-A file that is not text is written as base64, and standard error says so; --raw writes its bytes.
+A binary file is printed as base64, with a note on standard error; --raw writes the bytes unchanged.
 
-Reads:  the one file
-Writes: the index, to be faster the next time",
+Reads:  the file
+Writes: the index cache",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Invalid.when("the skill has changed meanwhile, or the file cannot be read"),
+        ExitCode::Invalid
+            .when("the skill changed while the command ran, or the file cannot be read"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill or file"),
-        ExitCode::NotAllowed.when("the file may not be read"),
+        ExitCode::NotFound.when("no such skill or file"),
+        ExitCode::NotAllowed.when("reading the file is not allowed"),
     ],
     examples: &[
         "openskills read pdf references/forms.md",
@@ -40,29 +40,29 @@ Writes: the index, to be faster the next time",
     ],
 };
 
-/// Print a file of a skill
+/// Print a file from a skill
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ReadArgs {
-    /// A name or an id; after a slash, as the user
+    /// Skill name or ID; /NAME to read as the user
     #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
-    /// The file, seen from the skill's folder
+    /// File path, relative to the skill folder
     #[arg(value_name = "PATH")]
     path: String,
     /// Allow files more than one folder deep
     #[arg(long)]
     nested: bool,
-    /// How large the file may be
+    /// Maximum file size
     #[arg(long, value_name = "BYTES", default_value_t = MAX_RESOURCE_BYTES)]
     max_bytes: u64,
-    /// Write the bytes as they are
+    /// Write the bytes unchanged
     #[arg(long, conflicts_with = "json")]
     raw: bool,
-    /// The session that this belongs to
+    /// Session ID
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
-    /// Write it as JSON, with the record for the log
+    /// Print the result as JSON, with the log record
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(crate) fn read(context: &mut Context, args: &ReadArgs) -> anyhow::Result<Exi
     } else if let Some(text) = resource.text() {
         context.ui.out_text(text)?;
     } else {
-        context.ui.error("note: the file is not text; it is written as base64\n")?;
+        context.ui.error("note: the file is not text; printing it as base64\n")?;
         context.ui.out(&(STANDARD.encode(&resource.bytes) + "\n"))?;
     }
     Ok(ExitCode::Done)

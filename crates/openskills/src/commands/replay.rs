@@ -1,8 +1,8 @@
-//! `openskills replay`: whether what a log tells of is still so.
+//! `openskills replay`: compares the skills recorded in a log with the current ones.
 
 use std::path::PathBuf;
 
-use openskills_runtime::{Fate, Repeated, Repetition, Replayed};
+use openskills_runtime::{RepeatResult, Repeated, ReplayStatus, Replayed};
 use term::{HelpText, safe_line, table};
 
 use crate::commands::log::{LogLocation, key};
@@ -13,21 +13,20 @@ use crate::output::{RepeatedJson, ReplayJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Looks at every activation and execution in the log, and compares the digest that the skill had
-with the one that it has today: same, drifted, or gone. A log that was changed is refused.
+For every activation and execution in the log, compares the recorded digest of the skill with its
+current one: same, drifted or gone. An altered log is rejected.
 
-With --execute every module that was run with --seed is run again with the same input, and must
-write the same bytes. Such a run needs the same leave as any other, and is logged. What cannot
-be run again is named with the reason: it had a workspace, or the network, or no seed.
+With --execute, reruns every module that was run with --seed, with the same input, and expects the
+same output. A rerun needs the same approval as any other run and is logged. Runs that cannot be
+repeated are reported with the reason: they had a workspace, network access or no seed.
 
-Reads:  the log, and all of every skill that it names
-Writes: the index, to be faster the next time; with --execute the log",
+Reads:  the log, and all files of the skills recorded in it
+Writes: the index cache; with --execute, the log",
     exit_codes: &[
-        ExitCode::Done.when("every skill is what it was"),
-        ExitCode::Invalid
-            .when("a skill has drifted or is gone; or a module wrote something else than it did"),
+        ExitCode::Done.when("every skill is unchanged"),
+        ExitCode::Invalid.when("a skill has changed or is gone, or a module's output differs"),
         ExitCode::Usage.usual(),
-        ExitCode::Log.when("the log cannot be read, or is not what was written"),
+        ExitCode::Log.when("the log cannot be read, or has been altered"),
     ],
     examples: &[
         "openskills replay",
@@ -37,22 +36,22 @@ Writes: the index, to be faster the next time; with --execute the log",
     ],
 };
 
-/// Compare what a log tells of with today's skills
+/// Compare the skills recorded in a log with the current ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
     log: LogLocation,
-    /// The key of the log; by default the one that config.json names for the user's own
+    /// Log key file [default: for your own log, the one in config.json]
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Show only what has drifted or is gone, or wrote something else
+    /// Show only skills that have changed or are gone, and modules with different output
     #[arg(long)]
     changed: bool,
-    /// Run modules that had a seed again, and compare what they write
+    /// Rerun modules that had a seed, and compare the output
     #[arg(long)]
     execute: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -68,27 +67,28 @@ pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result
     } else {
         runtime.replay(&source, key.as_ref())?
     };
-    let count = |fate: Fate| all.iter().filter(|event| event.fate == fate).count();
-    let (same, drifted, gone) = (count(Fate::Same), count(Fate::Drifted), count(Fate::Gone));
-    let ran = |repetition: Repetition| {
-        let is_it = |event: &&Replayed| {
-            event.repeated.as_ref().is_some_and(|repeated| repeated.repetition == repetition)
+    let count = |status: ReplayStatus| all.iter().filter(|event| event.status == status).count();
+    let (same, drifted, gone) =
+        (count(ReplayStatus::Same), count(ReplayStatus::Drifted), count(ReplayStatus::Gone));
+    let ran = |result: RepeatResult| {
+        let is_match = |event: &&Replayed| {
+            event.repeated.as_ref().is_some_and(|repeated| repeated.result == result)
         };
-        all.iter().filter(is_it).count()
+        all.iter().filter(is_match).count()
     };
-    let (again, different) = (ran(Repetition::Same), ran(Repetition::Different));
-    let is_other = |event: &Replayed| {
-        let repeated = event.repeated.as_ref().map(|repeated| repeated.repetition);
-        event.fate != Fate::Same || repeated == Some(Repetition::Different)
+    let (repeated_same, different) = (ran(RepeatResult::Same), ran(RepeatResult::Different));
+    let is_changed = |event: &Replayed| {
+        let repeated = event.repeated.as_ref().map(|repeated| repeated.result);
+        event.status != ReplayStatus::Same || repeated == Some(RepeatResult::Different)
     };
-    let shown = all.iter().filter(|event| !args.changed || is_other(event));
+    let shown = all.iter().filter(|event| !args.changed || is_changed(event));
     if args.json {
         let events: Vec<Replayed> = shown.cloned().collect();
         let version = VERSION;
         let repeated = args.execute.then(|| RepeatedJson {
-            same: again,
+            same: repeated_same,
             different,
-            not_run: ran(Repetition::NotRun),
+            not_run: ran(RepeatResult::NotRun),
         });
         context.ui.json(&ReplayJson { version, same, drifted, gone, repeated, events })?;
     } else {
@@ -96,39 +96,40 @@ pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result
         context.ui.out(&table(&rows, context.ui.width))?;
         context.ui.note(&format!("{same} same, {drifted} drifted, {gone} gone\n"))?;
         if args.execute {
-            let not_run = ran(Repetition::NotRun);
-            let told =
-                format!("run again: {again} same, {different} different, {not_run} not run\n");
-            context.ui.note(&told)?;
+            let not_run = ran(RepeatResult::NotRun);
+            let summary = format!(
+                "repeated: {repeated_same} same, {different} different, {not_run} not run\n"
+            );
+            context.ui.note(&summary)?;
         }
     }
     Ok(if drifted + gone + different > 0 { ExitCode::Invalid } else { ExitCode::Done })
 }
 
-fn words(repeated: &Repeated) -> String {
-    match (repeated.repetition, &repeated.because) {
-        (Repetition::Same, _) => "wrote the same".to_owned(),
-        (Repetition::Different, _) => "wrote something else".to_owned(),
-        (Repetition::NotRun, Some(because)) => format!("not run: {}", safe_line(because)),
-        (Repetition::NotRun, None) => "not run".to_owned(),
+fn repeat_text(repeated: &Repeated) -> String {
+    match (repeated.result, &repeated.reason) {
+        (RepeatResult::Same, _) => "same output".to_owned(),
+        (RepeatResult::Different, _) => "different output".to_owned(),
+        (RepeatResult::NotRun, Some(reason)) => format!("not run: {}", safe_line(reason)),
+        (RepeatResult::NotRun, None) => "not run".to_owned(),
     }
 }
 
 fn row(event: &Replayed) -> Vec<String> {
-    let fate = match event.fate {
-        Fate::Same => "same",
-        Fate::Drifted => "drifted",
-        Fate::Gone => "gone",
+    let status = match event.status {
+        ReplayStatus::Same => "same",
+        ReplayStatus::Drifted => "drifted",
+        ReplayStatus::Gone => "gone",
     };
     let short = |digest: &str| digest.trim_start_matches("sha256:").chars().take(12).collect();
-    let today = event.today.as_deref().map_or_else(|| "-".to_owned(), short);
+    let current = event.current.as_deref().map_or_else(|| "-".to_owned(), short);
     vec![
         event.seq.to_string(),
-        fate.to_owned(),
+        status.to_owned(),
         event.event.clone(),
         event.skill_id.clone(),
         short(&event.recorded),
-        today,
-        event.repeated.as_ref().map_or_else(String::new, words),
+        current,
+        event.repeated.as_ref().map_or_else(String::new, repeat_text),
     ]
 }

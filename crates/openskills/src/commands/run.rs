@@ -1,8 +1,8 @@
-//! `openskills run` and `execute`: a script of a skill, in the sandbox.
+//! `openskills run` and `execute`: runs a script of a skill in the sandbox.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: standard input and files")]
 
-mod told;
+mod report;
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -10,59 +10,59 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use openskills_runtime::permit::Asked;
+use openskills_runtime::permit::RequestedAccess;
 use openskills_runtime::{
     Answer, Approver, Caller, Execution, ExecutionOptions, Input, Invocation, RuntimeConfig,
     RuntimeError, Stage, shell_word,
 };
 use term::{ErrorFormat, HelpText, Ui, safe_line};
 
-use crate::ask::{ask_for_run, is_somebody_there};
+use crate::ask::{ask_for_run, can_prompt};
 use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, discover};
 use crate::exit_code::ExitCode;
-use crate::failure::report;
+use crate::failure;
 use crate::grants::GrantArgs;
 use crate::output::RunJson;
 use crate::signals::{self, AfterRuns};
-use crate::when::span;
+use crate::when::duration;
 
+use self::report::print_report;
 use sandbox::{Ended, Guarantee};
-use told::tell;
 
 const HELP: HelpText = HelpText {
     text: "\
-The script runs from a private copy of exactly what was approved, in a sandbox: it reads the
-skill, the system and the workspace, and writes to a layer above the workspace. What it wrote
-is committed after it ended well: never through a link, never over what somebody else changed
-meanwhile, never to names such as .git or .envrc. Its standard output is ours; so is its exit
-code. It reads --input; without it what is piped in.
+The script runs in a sandbox, from a private copy of the approved version. It can read the skill,
+the system and the workspace. Its writes go to a layer on top of the workspace and are applied only
+if it exits with 0: never through a link, never over files that changed during the run, and never
+to protected names such as .git or .envrc. The script's stdout and exit code are passed through
+unchanged. Its stdin is --input or, without it, the piped stdin of openskills.
 
-Without a script wasm/skill.wasm runs, else the only module in wasm/, else the only script in
-scripts/. The interpreter of a script follows from its `#!` line or its ending. `package.module`
-runs a module of Python as `python -m` does. Python has the packages of the project's
-environment (VIRTUAL_ENV, else .venv) or the user's own, node those of the project's
-node_modules; folders that the repository itself brings do not count. A WebAssembly module is
-WASI: it is given the skill as /skill, the workspace as /workspace and as `.`, and nothing
-else. With --seed it writes the same bytes for the same input; `openskills replay --execute`
-then runs it again from the log. A command that csk installed from a skill runs by its own
-name, or as the script of its skill.
+If you specify no script, wasm/skill.wasm runs; failing that, the only module in wasm/; failing
+that, the only script in scripts/. The interpreter is chosen by the script's `#!` line or file
+extension. `package.module` runs a Python module, like `python -m`. Python can use packages from the
+project's virtual environment (VIRTUAL_ENV or .venv) or your own, and node can use packages from the
+project's node_modules, unless these folders are checked in to the repository. A WebAssembly module
+uses WASI: it sees the skill as /skill, the workspace as /workspace and `.`, and nothing else. With
+--seed, the same input gives the same output, and `openskills replay --execute` can repeat the run
+from the log. To run a command that csk installed, pass only its name, or the skill and then the
+command.
 
-What needs approval is asked on a terminal; elsewhere it is refused with the command that
-approves it. What a skill declares beyond its folder and the workspace is a request: you confirm
-it on the terminal, or name it by --read, --net and --env. --approve-once confirms none of it. A
-skill that the audit blocks, or that is revoked, does not run.
+If approval is needed, you are asked on a terminal; otherwise the run is refused and the command to
+approve it is printed. Capabilities that a skill declares beyond its folder and the workspace need
+your consent: confirm them on the terminal, or pass them with --read, --net and --env;
+--approve-once does not confirm them. A skill that is revoked or blocked by the audit does not run.
 
-Reads:  the skill, approvals.json, the policy of the organisation
+Reads:  the skill, approvals.json, the organization's policy
 Writes: the workspace, the log",
     exit_codes: &[
-        ExitCode::OWN,
-        ExitCode::SandboxUnavailable.when("the sandbox cannot provide a required guarantee; nothing was started"),
-        ExitCode::TimedOut.when("it took too long"),
-        ExitCode::NotStarted.when("it was not started: not approved, not allowed, not there, or wrong; or its changes were not applied to the workspace"),
-        ExitCode::Trapped.when("a module did what no module may; the note on standard error says what"),
-        ExitCode::Killed.when("it took too much memory, wrote too much, or was killed"),
-        ExitCode::signals("129, 130, 143", "openskills got HUP, INT or TERM: the script and everything it started were ended, nothing was applied to the workspace, and the log has the signal. With --direct-writes files may have been written before"),
+        ExitCode::SCRIPT_HELP,
+        ExitCode::SandboxUnavailable.usual(),
+        ExitCode::TimedOut.when("the script timed out"),
+        ExitCode::NotStarted.when("the script was not started (not approved, not allowed, not found or invalid), or its changes could not be applied to the workspace"),
+        ExitCode::Trapped.when("a WebAssembly module trapped; a note on standard error says why"),
+        ExitCode::Killed.when("the script exceeded its memory or output limit, or was killed"),
+        ExitCode::signals("129, 130, 143", "openskills received HUP, INT or TERM: the script and all its processes were terminated, nothing was applied to the workspace, and the signal was logged; with --direct-writes, files may already have been written"),
     ],
     examples: &[
         "openskills run pdf",
@@ -78,55 +78,55 @@ Writes: the workspace, the log",
     ],
 };
 
-/// Run a script or module of a skill in the sandbox; `execute` is the same
+/// Run a skill's script or module in the sandbox (alias: `execute`)
 #[derive(Debug, clap::Args)]
 #[command(alias = "execute", after_help = HELP)]
 pub(crate) struct RunArgs {
-    /// A name or an id; or a command that csk installed
+    /// Skill name or ID, or a command that csk installed
     #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: String,
-    /// The script or module, seen from the skill, its scripts/ or its wasm/
+    /// Path of the script or module, relative to the skill folder, its scripts/ or its wasm/
     #[arg(value_name = "SCRIPT")]
     script: Option<String>,
-    /// Arguments of the script
+    /// Arguments for the script
     #[arg(value_name = "ARGS", last = true)]
     args: Vec<OsString>,
-    /// What it is given: JSON, @FILE, or - for standard input
+    /// JSON input for the script, @FILE to read it from a file, or - for standard input
     #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
     input: Option<String>,
-    /// The folder that it may work in; by default an empty one, which is gone afterwards
+    /// Workspace folder [default: an empty temporary folder]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// How long it may take, such as 30s or 5m
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    /// Time limit, such as 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<jiff::SignedDuration>,
-    /// How much memory it may use, in MiB; 512 by default, and 128 for WebAssembly
+    /// Memory limit in MiB [default: 512, or 128 for WebAssembly]
     #[arg(long, value_name = "MIB", value_parser = mebibytes, allow_negative_numbers = true)]
     memory: Option<u64>,
-    /// Fix random numbers and clocks of a module, so that the same input gives the same bytes
+    /// Seed a module's random numbers and freeze its clock, so that the same input gives the same output
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Whether a module runs inside the operating system's sandbox as well
+    /// When to also run a module in the operating system's sandbox
     #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
     wasm_stage: WasmStage,
-    /// Tell how long each step took
+    /// Print how long each step took
     #[arg(long)]
     timings: bool,
     #[command(flatten)]
     grants: GrantArgs,
-    /// Show what it would change in the workspace, and change nothing
+    /// Show the changes in the workspace without applying them
     #[arg(long)]
     dry_run: bool,
-    /// Approve it for this once, with what --read, --net and --env name and no more
+    /// Approve this run only, granting nothing beyond --read, --net and --env
     #[arg(long)]
     approve_once: bool,
-    /// A guarantee to do without, such as mem; may be given several times
+    /// Sandbox guarantee you are willing to give up, such as mem; can be repeated
     #[arg(long, value_name = "GUARANTEE", value_parser = guarantee)]
     allow_degraded: Vec<Guarantee>,
-    /// The session that this belongs to
+    /// Session ID
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
-    /// Write the record, what was tried and what changed as JSON
+    /// Print the run record (attempted actions and changes) as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -136,33 +136,33 @@ pub(crate) struct RunArgs {
 /// When a module runs inside the operating system's sandbox.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum WasmStage {
-    /// A stranger's does, and one that writes to a workspace or reaches the network
+    /// For untrusted modules, and for modules that write to a workspace or use the network
     #[default]
     Auto,
-    /// It does
+    /// Always
     Always,
-    /// It does not: WebAssembly alone holds it
+    /// Never: only the WebAssembly sandbox confines the module
     Never,
 }
 
-/// Less memory than this starts no program.
-const LEAST_MEMORY: u64 = 8;
+/// The smallest memory limit in MiB; interpreters do not start with less.
+const MIN_MEMORY: u64 = 8;
 
 fn mebibytes(text: &str) -> Result<u64, String> {
     match text.parse() {
-        Ok(mib) if mib >= LEAST_MEMORY => Ok(mib),
-        Ok(_) => Err(format!("no program starts with less than {LEAST_MEMORY} MiB")),
+        Ok(mib) if mib >= MIN_MEMORY => Ok(mib),
+        Ok(_) => Err(format!("must be at least {MIN_MEMORY} MiB")),
         Err(_) => Err("expected a whole number of MiB".to_owned()),
     }
 }
 
 fn guarantee(text: &str) -> Result<Guarantee, String> {
     let all = Guarantee::ALL.map(Guarantee::as_str).join(", ");
-    Guarantee::parse(text).ok_or_else(|| format!("`{text}` is no guarantee; there are: {all}"))
+    Guarantee::parse(text).ok_or_else(|| format!("unknown guarantee `{text}`; available: {all}"))
 }
 
-/// Returns what is meant by a call with arguments of the script that do not follow `--`.
-pub(crate) fn wrong_call(
+/// Returns the corrected command if the arguments of the script are missing the `--` before them.
+pub(crate) fn usage_hint(
     args: &[OsString],
     error: &clap::Error,
     commands: &clap::Command,
@@ -177,7 +177,7 @@ pub(crate) fn wrong_call(
     let run = commands.find_subcommand("run")?;
     let known: Vec<&clap::Arg> = commands.get_arguments().chain(run.get_arguments()).collect();
     let command = args.iter().position(|word| word == "run" || word == "execute")?;
-    // Only flags of everybody stand before a command.
+    // Only global flags may come before the command.
     let (before, after) = (&args[1..command], &args[command..]);
     if before
         .iter()
@@ -185,45 +185,47 @@ pub(crate) fn wrong_call(
     {
         return None;
     }
-    // `--pages=3` is told as `--pages`.
-    let at = after.iter().position(|word| {
+    // clap reports `--pages=3` as `--pages`.
+    let position = after.iter().position(|word| {
         let word = word.to_string_lossy();
         word == *unknown || word.split_once('=').is_some_and(|(name, _)| name == *unknown)
     })?;
-    let (mut ours, mut its) = (after[..at].to_vec(), Vec::new());
-    // What is a flag of this command is ours wherever it stands.
-    let mut rest = after[at..].iter().peekable();
+    let (mut own_args, mut script_args) = (after[..position].to_vec(), Vec::new());
+    // A flag of `run` belongs to `run` wherever it is.
+    let mut rest = after[position..].iter().peekable();
     while let Some(word) = rest.next() {
         match flag(word, &known) {
             Some(takes_value) => {
-                ours.push(word.clone());
+                own_args.push(word.clone());
                 let value = rest.next_if(|_| takes_value);
-                ours.extend(value.cloned());
+                own_args.extend(value.cloned());
             }
-            None => its.push(word.clone()),
+            None => script_args.push(word.clone()),
         }
     }
-    let words = |words: &[OsString]| words.iter().map(shown_word).collect::<Vec<_>>().join(" ");
+    let joined = |words: &[OsString]| words.iter().map(shown_word).collect::<Vec<_>>().join(" ");
     let before = before.iter().map(|word| shown_word(word) + " ").collect::<String>();
-    let (ours, its) = (words(&ours), words(&its));
-    Some(format!("arguments of the script follow `--`: openskills {before}{ours} -- {its}"))
+    let (own_args, script_args) = (joined(&own_args), joined(&script_args));
+    Some(format!(
+        "put the script's arguments after `--`: openskills {before}{own_args} -- {script_args}"
+    ))
 }
 
-/// Returns whether the next word is the value of a flag, if a word is one that is known.
+/// Returns whether the flag takes the next word as its value; `None` if the word is not a known flag.
 fn flag(word: &OsString, known: &[&clap::Arg]) -> Option<bool> {
     let word = word.to_string_lossy();
     let (name, has_value) = match word.split_once('=') {
         Some((name, _)) => (name, true),
         None => (&*word, false),
     };
-    let is_it = |arg: &&&clap::Arg| match name.strip_prefix("--") {
+    let is_match = |arg: &&&clap::Arg| match name.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
         None => {
             let short = name.strip_prefix('-').filter(|short| short.chars().count() == 1);
             short.is_some() && arg.get_short() == short.and_then(|short| short.chars().next())
         }
     };
-    let found = known.iter().find(is_it)?;
+    let found = known.iter().find(is_match)?;
     Some(!has_value && found.get_action().takes_values())
 }
 
@@ -234,7 +236,7 @@ fn shown_word(word: &OsString) -> String {
     if is_plain && !name.is_empty() { word.into_owned() } else { shell_word(&word).into_owned() }
 }
 
-/// Returns true if standard input holds something for the script: a pipe, a file or a socket, not a terminal and not /dev/null.
+/// Returns true if standard input is a pipe, a file or a socket, and not a terminal or /dev/null.
 #[cfg(unix)]
 fn is_piped() -> bool {
     use std::os::fd::AsFd;
@@ -247,19 +249,20 @@ fn is_piped() -> bool {
     })
 }
 
-/// Refuses an input beside what is piped in: a script reads one of them, and the other would be lost.
+/// Refuses `--input` together with piped data: the script reads only one of them, and the other would be lost.
 fn check_stdin(args: &RunArgs) -> Result<(), RuntimeError> {
     if args.input.as_deref().is_none_or(|input| input == "-") || !has_data() {
         return Ok(());
     }
     Err(RuntimeError::Setup {
-        message: "--input is given, and so is standard input: a script reads one of them"
-            .to_owned(),
-        hint: Some("leave --input out, or add: < /dev/null".to_owned()),
+        message:
+            "`--input` and piped standard input cannot be combined: a script reads only one of them"
+                .to_owned(),
+        hint: Some("remove --input, or add `< /dev/null`".to_owned()),
     })
 }
 
-/// Returns true if there is something to read on a piped standard input. A pipe that stays empty is everybody's who starts programs.
+/// Returns true if there is data on a piped standard input. Programs often start others with a pipe that stays empty.
 #[cfg(unix)]
 fn has_data() -> bool {
     use std::os::fd::AsFd;
@@ -272,7 +275,7 @@ fn has_data() -> bool {
     let is_file = is_file.and_then(|file| file.metadata()).is_ok_and(|found| found.is_file());
     match rustix::io::ioctl_fionread(stdin.as_fd()) {
         Ok(bytes) => bytes > 0,
-        // What cannot be counted is not lost in silence.
+        // If the size is unknown, a file counts as data, so that it is not silently ignored.
         Err(_) => is_file,
     }
 }
@@ -287,7 +290,7 @@ fn is_piped() -> bool {
     !std::io::IsTerminal::is_terminal(&std::io::stdin())
 }
 
-/// Returns the code of a run that did not start.
+/// Returns the exit code of a run that did not start.
 fn exit_code(error: &RuntimeError) -> ExitCode {
     match error {
         RuntimeError::SandboxUnavailable { .. } => ExitCode::SandboxUnavailable,
@@ -299,10 +302,10 @@ pub(crate) fn run(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitC
     match execute(context, args) {
         Ok(code) => Ok(code),
         Err(error) => match error.downcast_ref::<RuntimeError>() {
-            Some(known) => {
-                let code = exit_code(known);
-                let format = if args.json { ErrorFormat::Json } else { ErrorFormat::Words };
-                report(&error).print(&mut context.ui, format);
+            Some(cause) => {
+                let code = exit_code(cause);
+                let format = if args.json { ErrorFormat::Json } else { ErrorFormat::Text };
+                failure::report(&error).print(&mut context.ui, format);
                 Ok(code)
             }
             None => Err(error),
@@ -312,7 +315,7 @@ pub(crate) fn run(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitC
 
 fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     openskills_runtime::prepare();
-    let approver = (is_somebody_there() && !args.json).then(|| {
+    let approver = (can_prompt() && !args.json).then(|| {
         Approver::new(|request| {
             ask_for_run(&mut Ui::new(term::ColorChoice::Auto), request).unwrap_or(Answer::No)
         })
@@ -323,31 +326,31 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         ..args.discovery.config(context)?
     };
     let options = options(args)?;
-    signals::watch(&options.caller.cancel, AfterRuns::GoOn)?;
+    signals::watch(&options.caller.cancel, AfterRuns::Continue)?;
     let runtime = discover(config)?;
     check_stdin(args)?;
     let permit = runtime.permit(&args.skill, &options)?;
-    // Whoever approved by a flag has not seen it yet.
+    // A user who approved with a flag has not seen these findings yet.
     if let Some(review) = permit.review().filter(|_| !args.json) {
         context.ui.error(&format!("warning: {}\n", safe_line(review)))?;
     }
     let done = runtime.carry_out(permit, &options.caller)?;
-    let told = tell_all(context, args, &done);
-    // Where a terminal was closed, nobody is left to be told, and the signal is what counts.
+    let printed = print_all(context, args, &done);
+    // After a hangup, nothing can be printed, and the signal determines the exit code.
     if done.interrupted.is_none() {
-        told?;
+        printed?;
     }
     Ok(code_of(&done))
 }
 
-fn tell_all(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
+fn print_all(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
     if args.json {
         context.ui.json(&RunJson::new(done))?;
         return Ok(());
     }
-    context.ui.out_of_program(&done.stdout)?;
-    context.ui.error_of_program(&done.stderr)?;
-    tell(context, args, done)
+    context.ui.program_output(&done.stdout)?;
+    context.ui.program_errors(&done.stderr)?;
+    print_report(context, args, done)
 }
 
 fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
@@ -370,47 +373,47 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
     Ok(ExecutionOptions {
         script: args.script.clone(),
         invocation,
-        asked: Asked { allow_degraded, ..args.grants.asked()? },
+        requested: RequestedAccess { allow_degraded, ..args.grants.requested()? },
         once: args.approve_once,
-        // The command that approves looks where this one did.
-        caller: Caller { look: args.discovery.words(), ..Caller::default() },
+        // The hint to approve must find the same skill as this command.
+        caller: Caller { discovery_flags: args.discovery.flags(), ..Caller::default() },
     })
 }
 
-/// Reads JSON as it is given: itself, from a file, or from standard input.
+/// Parses `--input`: JSON, `@FILE`, or `-` for standard input.
 fn input(text: &str) -> Result<Input, RuntimeError> {
-    let wrong = |message: String| RuntimeError::Setup {
+    let invalid = |message: String| RuntimeError::Setup {
         message,
-        hint: Some("--input takes JSON, @FILE, or - for standard input".to_owned()),
+        hint: Some("pass JSON, @FILE, or - for standard input".to_owned()),
     };
-    let is_itself = !text.starts_with('@') && text != "-";
+    let is_inline = !text.starts_with('@') && text != "-";
     let text = match text.strip_prefix('@') {
-        Some(file) => {
-            std::fs::read_to_string(file).map_err(|error| wrong(format!("{file}: {error}")))?
-        }
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|error| invalid(format!("cannot read `{file}`: {error}")))?,
         None if text == "-" => {
             let mut all = String::new();
             std::io::stdin()
                 .take(16 << 20)
                 .read_to_string(&mut all)
-                .map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
+                .map_err(|error| invalid(format!("cannot read standard input: {error}")))?;
             all
         }
         None => text.to_owned(),
     };
     Input::parse(&text).map_err(|error| {
-        let message = format!("--input is not JSON: {error}");
-        // A name of a file is the usual slip.
-        let is_file = is_itself && std::path::Path::new(&text).is_file();
-        let file = || format!("to give what is in that file: --input @{}", shell_word(&text));
+        let message = format!("`--input` is not valid JSON: {error}");
+        // A common mistake is to pass a file name without `@`.
+        let is_file = is_inline && std::path::Path::new(&text).is_file();
+        let file =
+            || format!("to pass the contents of that file, use --input @{}", shell_word(&text));
         match is_file {
             true => RuntimeError::Setup { message, hint: Some(file()) },
-            false => wrong(message),
+            false => invalid(message),
         }
     })
 }
 
-/// Returns the code that a run ends with.
+/// Returns the exit code for how the script ended.
 fn exit_code_of(ended: Ended) -> ExitCode {
     match ended {
         Ended::Exited(code) => u8::try_from(code).map_or(ExitCode::Invalid, ExitCode::Script),
@@ -422,9 +425,9 @@ fn exit_code_of(ended: Ended) -> ExitCode {
     }
 }
 
-/// Returns the code that the command ends with.
+/// Returns the exit code of the command.
 pub(crate) fn code_of(done: &Execution) -> ExitCode {
-    match (done.interrupted, &done.not_committed) {
+    match (done.interrupted, &done.not_applied) {
         (Some(signal), _) => ExitCode::of_signal(signal),
         (None, Some(_)) => ExitCode::NotStarted,
         (None, None) => exit_code_of(done.ended),

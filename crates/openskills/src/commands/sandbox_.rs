@@ -1,4 +1,4 @@
-//! `openskills sandbox check`: what this machine can guarantee.
+//! `openskills sandbox check`: reports which sandbox guarantees this machine can provide.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,21 @@ use crate::output::{SandboxJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Tries both kinds of sandbox by running a program in each. Skills of yours, of the organisation
-and builtin ones need the core: fs_read, fs_write, net_none, unix_isolated, signals and
-tree_kill. A stranger's needs all but mem.
+Tests both sandbox tiers by running a program in each. Your own, your organization's and built-in
+skills need the core guarantees: fs_read, fs_write, net_none, unix_isolated, signals and tree_kill.
+Untrusted skills need every guarantee except mem.
 
 Reads:  nothing
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("skills of every trust level can run here"),
-        ExitCode::SandboxUnavailable.when("some cannot; it says which, why, and what would help"),
+        ExitCode::SandboxUnavailable
+            .when("some skills cannot run here; the output shows which, why, and how to fix it"),
     ],
     examples: &["openskills sandbox check", "openskills sandbox check --json"],
 };
 
-/// Look at the sandbox of this machine
+/// Check what the sandbox on this machine can enforce
 #[derive(Debug, clap::Args)]
 pub(crate) struct SandboxArgs {
     #[command(subcommand)]
@@ -33,10 +34,10 @@ pub(crate) struct SandboxArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum SandboxCommand {
-    /// Say what this machine can guarantee, and how to get what it cannot
+    /// Show which guarantees this machine can provide, and how to get the missing ones
     #[command(after_help = HELP)]
     Check {
-        /// Write it as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -50,30 +51,34 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
         (Err(_), Ok(enforced)) => Some((Tier::B, enforced)),
         (Err(_), Err(_)) => None,
     };
-    let holds =
+    let is_enforced =
         |guarantee: Guarantee| best.is_some_and(|(_, enforced)| enforced.contains(&guarantee));
-    let for_all =
-        Guarantee::ALL.into_iter().filter(|guarantee| *guarantee != Guarantee::Mem).all(holds);
+    let for_all = Guarantee::ALL
+        .into_iter()
+        .filter(|guarantee| *guarantee != Guarantee::Mem)
+        .all(is_enforced);
     let limitations = best.map_or(&[][..], |(tier, _)| tier.limitations());
-    let (why, fix) = match &strong {
-        Err(SandboxError::Unavailable { why, fix, .. }) => (Some(why.clone()), Some(fix.clone())),
+    let (reason, fix) = match &strong {
+        Err(SandboxError::Unavailable { reason, fix, .. }) => {
+            (Some(reason.clone()), Some(fix.clone()))
+        }
         Err(other) => (Some(other.to_string()), None),
         Ok(_) => (None, None),
     };
     if *json {
         let guarantees: BTreeMap<String, bool> = Guarantee::ALL
             .into_iter()
-            .map(|guarantee| (guarantee.to_string(), holds(guarantee)))
+            .map(|guarantee| (guarantee.to_string(), is_enforced(guarantee)))
             .collect();
         let tier = best.map(|(tier, _)| letter(tier).to_owned());
         let limitations = limitations.iter().map(|&text| text.to_owned()).collect();
         let version = VERSION;
-        context.ui.json(&SandboxJson { version, tier, guarantees, limitations, why, fix })?;
+        context.ui.json(&SandboxJson { version, tier, guarantees, limitations, reason, fix })?;
     } else {
         let rows: Vec<Vec<String>> = Guarantee::ALL
             .into_iter()
             .map(|guarantee| {
-                let state = if holds(guarantee) { "yes" } else { "no" };
+                let state = if is_enforced(guarantee) { "yes" } else { "no" };
                 vec![guarantee.to_string(), state.to_owned(), meaning(guarantee).to_owned()]
             })
             .collect();
@@ -87,13 +92,13 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
         let verdict = match (for_all, best.is_some()) {
             (true, _) => "skills of every trust level can run here",
             (false, true) => {
-                "your own skills and the organisation's can run here, a stranger's cannot"
+                "your own and your organization's skills can run here; untrusted skills cannot"
             }
             (false, false) => "no skill can run here",
         };
         context.ui.out(&format!("{verdict}\n"))?;
-        if let Some(why) = why {
-            context.ui.error(&format!("note: {}\n", safe_line(&why)))?;
+        if let Some(reason) = reason {
+            context.ui.error(&format!("note: {}\n", safe_line(&reason)))?;
         }
         if let Some(fix) = fix {
             context.ui.error(&format!("hint: {}\n", safe_line(&fix)))?;
@@ -111,16 +116,16 @@ fn letter(tier: Tier) -> &'static str {
 
 fn meaning(guarantee: Guarantee) -> &'static str {
     match guarantee {
-        Guarantee::FsRead => "files that were not granted cannot be read",
-        Guarantee::FsWrite => "files that were not granted cannot be written",
-        Guarantee::NetNone => "there is no network but what was granted",
-        Guarantee::UnixIsolated => "no socket of another program can be reached",
-        Guarantee::Signals => "no other process can be signalled",
-        Guarantee::TreeKill => "nothing that a script starts outlives it",
+        Guarantee::FsRead => "only granted files can be read",
+        Guarantee::FsWrite => "only granted files can be written",
+        Guarantee::NetNone => "no network access except granted hosts",
+        Guarantee::UnixIsolated => "other programs' sockets cannot be reached",
+        Guarantee::Signals => "other processes cannot be signaled",
+        Guarantee::TreeKill => "no process started by a script outlives it",
         Guarantee::MetadataHidden => "names, sizes and link targets of other files are hidden",
-        Guarantee::PrivateTmp => "temporary files are the script's own",
-        Guarantee::SubpathProtect => "names such as .git cannot be written",
-        Guarantee::Mem => "the memory of all its processes together is bounded",
-        Guarantee::Pids => "the number of its processes is bounded",
+        Guarantee::PrivateTmp => "the script has a private /tmp",
+        Guarantee::SubpathProtect => "protected names such as .git cannot be written",
+        Guarantee::Mem => "the script's total memory is limited",
+        Guarantee::Pids => "the script's process count is limited",
     }
 }

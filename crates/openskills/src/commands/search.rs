@@ -1,4 +1,4 @@
-//! `openskills search`: skills by words.
+//! `openskills search`: finds skills by keyword.
 
 use term::{HelpText, table};
 
@@ -9,16 +9,16 @@ use crate::output::{HitJson, SearchJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Ranks skills by where the words stand (name, description, body), by how rare they are and by how
-many of them there are. A word also finds longer words that begin with it; they count less.
-Skills that the model may not start by itself are left out.
+Ranks skills by where the words occur (name, description, body), how rare they are and how many of
+them match. A word also matches longer words that start with it, with a lower rank. Skills that the
+model cannot invoke are left out.
 
 Reads:  the SKILL.md of every skill
-Writes: the index, to be faster the next time",
+Writes: the index cache",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("no skill has any of the words"),
+        ExitCode::NotFound.when("no skill matches"),
     ],
     examples: &[
         "openskills search pdf tables",
@@ -26,20 +26,20 @@ Writes: the index, to be faster the next time",
     ],
 };
 
-/// Find skills by words in their names, descriptions and instructions
+/// Search skill names, descriptions and instructions
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SearchArgs {
-    /// The words
+    /// Words to search for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
-    /// Also those that the model may not start by itself
+    /// Include skills that the model cannot invoke
     #[arg(long)]
     all: bool,
-    /// How many skills to show
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result
         });
         context.ui.json(&SearchJson { version: VERSION, query, found, skills: hits.collect() })?;
     } else if found == 0 {
-        context.ui.error("no skill has any of these words\n")?;
+        context.ui.error("no matching skills\n")?;
     } else {
         let head = vec!["NAME".to_owned(), "SOURCE".to_owned(), "DESCRIPTION".to_owned()];
         let hits = shown.iter().map(|hit| {
@@ -77,11 +77,13 @@ pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result
         context.ui.out(&table(&rows, context.ui.width))?;
         if found > shown.len() {
             let more = found - shown.len();
-            context.ui.error(&format!("note: {more} more; `--limit {found}` shows them\n"))?;
+            context.ui.error(&format!("note: {more} more; use `--limit {found}` to show all\n"))?;
         }
     }
     if hidden > 0 && !args.json {
-        let note = format!("note: {hidden} that only the user may start; `--all` shows them\n");
+        let note = format!(
+            "note: {hidden} more can be invoked only by the user; use `--all` to show them\n"
+        );
         context.ui.error(&note)?;
     }
     Ok(if found == 0 { ExitCode::NotFound } else { ExitCode::Done })

@@ -1,4 +1,4 @@
-//! `openskills show`: everything about one skill.
+//! `openskills show`: shows everything about one skill.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,17 +11,20 @@ use term::{DiagnosticJson, HelpText, counted, safe_line, safe_text};
 use crate::context::Context;
 use crate::discovery::DiscoveryArgs;
 use crate::exit_code::ExitCode;
-use crate::load::{Loaded, load};
+use crate::load::{LoadedFolder, load};
 use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION, file_json};
-use crate::target::{Search, Target, is_wrong_call, named, not_taken, visit};
+use crate::target::{Search, Target, has_missing_path, resolve_name, search_error, visit};
 
 const HELP: HelpText = HelpText {
     text: "\
-Reads every file of the skill, for its digests. Problems go to standard error.",
+Problems go to standard error.
+
+Reads:  every file of the skill, to compute its digests
+Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("the skill was shown"),
-        ExitCode::Invalid.when("it cannot be loaded, or one of its files cannot be read"),
-        ExitCode::Usage.when("the call is wrong, or the path is not there"),
+        ExitCode::Done.when("done"),
+        ExitCode::Invalid.when("the skill cannot be loaded, or one of its files cannot be read"),
+        ExitCode::Usage.when("usage error, or the path does not exist"),
     ],
     examples: &[
         "openskills show .",
@@ -31,14 +34,14 @@ Reads every file of the skill, for its digests. Problems go to standard error.",
     ],
 };
 
-/// Show all properties of a skill, its digests and its files
+/// Show a skill's properties, digests and files
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ShowArgs {
-    /// The folder of a skill, its SKILL.md, or the name of a skill
+    /// Skill folder, SKILL.md file or skill name
     #[arg(default_value = ".", value_name = "PATH")]
     path: PathBuf,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -47,7 +50,7 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let palette = context.ui.error_palette;
-    let path = named(context, &args.discovery, &args.path)?;
+    let path = resolve_name(context, &args.discovery, &args.path)?;
     let visited = visit(&context.cwd, &[path], Search::Exact, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
         let files = read_files(&target);
@@ -59,19 +62,19 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     });
     let Some((target, loaded, files)) = visited.skills.into_iter().next() else {
         if args.json {
-            return Err(not_taken(visited.problems).into());
+            return Err(search_error(visited.problems).into());
         }
         for problem in &visited.problems {
             context.ui.problem(problem)?;
         }
-        return Ok(if is_wrong_call(&visited.problems) {
+        return Ok(if has_missing_path(&visited.problems) {
             ExitCode::Usage
         } else {
             ExitCode::Invalid
         });
     };
     if args.json && loaded.document.is_none() {
-        let Loaded { file, diagnostics, .. } = loaded;
+        let LoadedFolder { file, diagnostics, .. } = loaded;
         return Err(RuntimeError::InvalidManifest { file, diagnostics }.into());
     }
     context.ui.error(&loaded.rendered(palette))?;
@@ -87,17 +90,17 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     Ok(if failed { ExitCode::Invalid } else { ExitCode::Done })
 }
 
-/// What is known of the files of a skill. A list without digests comes with the reason.
-struct Files {
+/// The files of a skill and their digests. Without digests, `error` says why.
+struct SkillFiles {
     entries: Vec<FileJson>,
     digests: Option<DigestsJson>,
     error: Option<FsError>,
 }
 
-fn read_files(target: &Target) -> Files {
+fn read_files(target: &Target) -> SkillFiles {
     let entries = match walk(&target.root, &WalkLimits::SKILL) {
         Ok(entries) => entries,
-        Err(error) => return Files { entries: Vec::new(), digests: None, error: Some(error) },
+        Err(error) => return SkillFiles { entries: Vec::new(), digests: None, error: Some(error) },
     };
     let (digests, error) = match digests(&target.root, &entries) {
         Ok(Digests { content, bundle }) => (
@@ -109,7 +112,7 @@ fn read_files(target: &Target) -> Files {
         ),
         Err(error) => (None, Some(error)),
     };
-    Files {
+    SkillFiles {
         entries: entries
             .into_iter()
             .filter_map(|entry| file_json(entry.path.to_string(), entry.kind))
@@ -119,12 +122,17 @@ fn read_files(target: &Target) -> Files {
     }
 }
 
-fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -> ShowJson {
+fn report(
+    target: &Target,
+    loaded: &LoadedFolder,
+    document: &Document,
+    files: SkillFiles,
+) -> ShowJson {
     let Frontmatter { name, description, license, compatibility, metadata, .. } =
         &document.frontmatter;
     let folder = target.root.path();
     let file = loaded
-        .name_of_file
+        .skill_file
         .as_ref()
         .map_or_else(String::new, |file| folder.join(file.as_str()).to_string());
     ShowJson {
@@ -150,7 +158,7 @@ fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -
     }
 }
 
-/// Returns the report as people read it. Everything a skill brought is made safe to show.
+/// Returns the report as text. Everything that comes from the skill is made safe to print.
 fn text(report: &ShowJson, document: &Document) -> String {
     let invoked_by = match (report.model_may_invoke, report.user_may_invoke) {
         (true, true) => "the model and the user",
@@ -201,7 +209,7 @@ fn file_rows(files: &[FileJson]) -> impl Iterator<Item = String> {
         match &file.target {
             Some(target) => format!("{path:width$} -> {target}"),
             None if file.kind == "other" => {
-                format!("{path:width$} (neither file, folder nor link)")
+                format!("{path:width$} (special file)")
             }
             None => format!(
                 "{path:width$} {:>9}{}",
@@ -212,7 +220,7 @@ fn file_rows(files: &[FileJson]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Lines of a name and a value, made safe to show.
+/// Lines with a key and a value, made safe to print.
 struct Rows(String);
 
 impl Rows {
@@ -229,8 +237,8 @@ impl Rows {
 
     /// Adds a row for each value; only the first shows the key.
     fn add_all(&mut self, key: &str, values: impl Iterator<Item = String>) {
-        for (at, value) in values.enumerate() {
-            self.add(if at == 0 { key } else { "" }, &value);
+        for (index, value) in values.enumerate() {
+            self.add(if index == 0 { key } else { "" }, &value);
         }
     }
 }

@@ -1,15 +1,15 @@
-//! `openskills skillify`: a bundle derived from a package.
+//! `openskills skillify`: generates a skill from a package.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the edge: packages, bundles and a program that the user names"
+    reason = "the edge: packages, bundles and the --summarize command"
 )]
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use openskills_runtime::{Places, RuntimeError, clean_up, put_aside, put_package, shell_word};
+use openskills_runtime::{Places, RuntimeError, back_up_bundle, clean_up, put_package, shell_word};
 use similar::TextDiff;
 use skill::{SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder};
@@ -24,36 +24,36 @@ use crate::output::{SkillifyJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Derives a bundle of corteza.skill/v1 from a package: what it exports, how it is called, and
-what its own help says of each argument. Nothing of the package is run. The same package gives
-the same bytes.
+Generates a skill bundle in the corteza.skill/v1 format from a package: its exports, how to call
+them, and what its documentation says about each argument. No code in the package is executed. The
+same package always produces the same bytes.
 
-  R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or a library as it is
-           installed
-  Python   a source tree or its tarball (pyproject.toml or PKG-INFO), a wheel, or what is
-           installed
-  Rust     a crate: its folder, or the .crate file
-  npm      a package: its folder, or the .tgz file
+  R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or an installed library
+  Python   a source tree or its tarball (pyproject.toml or PKG-INFO), a wheel, or an installed
+           package
+  Rust     a crate: its folder or .crate file
+  npm      a package: its folder or .tgz file
 
-PACKAGE is looked for where libraries are installed: as one of R, then of Python, then of
-Node.js; with `r:`, `python:` or `node:` before it as one of that kind alone.
+A package name is looked up among the installed R libraries, then Python packages, then Node.js
+packages. The prefixes `r:`, `python:` and `node:` restrict the lookup to one kind.
 
-The bundle is kept in the cache by name, version and digest of the source, and never changed
-there. With --output it is written to DIR/NAME as well; a bundle that is there is replaced only
-if it was derived from the same package, and the difference is shown first; one that was edited
-is kept in ~/.local/share/openskills/backups, where no skills are discovered. With --summarize
-each section goes to a program of yours on standard input (its name in SKILLIFY_SECTION), and
-what that writes takes its place; the bundle says so.
+The bundle is stored in the cache under its name, version and source digest, and never changed
+there. With --output, it is also written to DIR/NAME. An existing bundle is replaced only if it was
+generated from the same package; the diff is shown first, and a bundle with local edits is backed
+up to ~/.local/share/openskills/backups, which is not searched for skills. With --summarize, each
+section is piped to your command (with its name in SKILLIFY_SECTION) and replaced by the output;
+the bundle records this.
 
-Reads:  the package; the bundle that would be replaced
-Writes: the cache; with --output the bundle, and a copy of what was edited",
+Reads:  the package; the bundle to be replaced
+Writes: the cache; with --output, the bundle and a backup of local edits",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Invalid.when("the package cannot be understood; nothing was written"),
-        ExitCode::Usage.when("the call is wrong"),
-        ExitCode::NotFound.when("there is no such package"),
-        ExitCode::NotAllowed.when("the answer is no"),
-        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+        ExitCode::Invalid.when("the package cannot be parsed; nothing was written"),
+        ExitCode::Usage.when("usage error"),
+        ExitCode::NotFound.when("no such package"),
+        ExitCode::NotAllowed.when("you declined"),
+        ExitCode::NeedsApproval
+            .when("confirmation required, but stdin is not a terminal or --json is given"),
     ],
     examples: &[
         "openskills skillify jsonlite",
@@ -63,26 +63,26 @@ Writes: the cache; with --output the bundle, and a copy of what was edited",
     ],
 };
 
-/// Derive a bundle from an R, Python, Rust or npm package
+/// Generate a skill from an R, Python, Rust or npm package
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SkillifyArgs {
-    /// A folder or a tarball, or the name of an installed package
+    /// Folder, tarball or wheel, or name of an installed package
     #[arg(value_name = "PATH|PACKAGE")]
     package: String,
-    /// The folder that the bundle's folder is written to
+    /// Parent folder for the bundle
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Show how it differs from the bundle that it would replace, and write nothing
+    /// Show the diff against the existing bundle without writing anything
     #[arg(long, requires = "output")]
     diff: bool,
-    /// A program that rewrites each section
+    /// Command that rewrites each section
     #[arg(long, value_name = "COMMAND")]
     summarize: Option<String>,
-    /// Do not ask before a bundle is replaced
+    /// Replace an existing bundle without asking
     #[arg(long, short)]
     yes: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -90,24 +90,24 @@ pub(crate) struct SkillifyArgs {
 pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Result<ExitCode> {
     let places = Places::from_environment()?;
     if args.package.trim().is_empty() {
-        let message = "there is no package without a name".to_owned();
-        let hint = Some("name a folder, a tarball, or an installed package".to_owned());
+        let message = "the package name is empty".to_owned();
+        let hint = Some("pass a folder, a tarball, or the name of an installed package".to_owned());
         return Err(RuntimeError::Setup { message, hint }.into());
     }
     let files = files(context, &places, &args.package)?;
     let library = derive(&files).map_err(|error| unusable(&args.package, &error.to_string()))?;
     let command = args.summarize.as_deref();
-    let package = library.bundle(|name, text| summarized(command, name, text), command)?;
-    let kept = if args.diff { None } else { keep(&places, &library, &package)? };
-    let mut told = SkillifyJson {
+    let package = library.bundle(|name, text| summarize(command, name, text), command)?;
+    let cached = if args.diff { None } else { store_in_cache(&places, &library, &package)? };
+    let mut result = SkillifyJson {
         version: VERSION,
         name: package.name.clone(),
         package: library.name.clone(),
         package_version: library.version.clone(),
         source_hash: library.source.to_string(),
         topics: library.exports(),
-        kind: library.kind.word().to_owned(),
-        path: kept.as_ref().map(ToString::to_string),
+        kind: library.kind.id().to_owned(),
+        path: cached.as_ref().map(ToString::to_string),
         diff: None,
         backup: None,
         written: false,
@@ -115,7 +115,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
     if let Some(output) = &args.output {
         let skills = AbsPath::new(context.cwd.as_path().join(output))?;
         let target = skills.join(&package.name);
-        let before = replaced(&target, &library)?;
+        let before = existing_bundle(&target, &library)?;
         let diff = difference(before.as_ref(), &package);
         if !args.diff {
             clean_up(&skills, &places);
@@ -128,50 +128,50 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
         if !args.diff && !diff.is_empty() {
             let consent =
                 Consent::of(ConsentFlags { yes: args.yes || before.is_none(), json: args.json });
-            if !consent.agreed(&mut context.ui, "Replace it?", "nothing was written")? {
+            if !consent.confirm(&mut context.ui, "Replace it?", "nothing was written")? {
                 return Ok(ExitCode::NotAllowed);
             }
-            if let Some(before) = before.filter(|before| !is_kept(&places, &library, before)) {
-                let backup = put_aside(&skills, &before.name, &places)?;
+            if let Some(before) = before.filter(|before| !is_cached(&places, &library, before)) {
+                let backup = back_up_bundle(&skills, &before.name, &places)?;
                 if !args.json {
-                    let note = format!("what was edited is kept in {backup}");
+                    let note = format!("your edited version was backed up to {backup}");
                     context.ui.error(&format!("{}\n", safe_line(&note)))?;
                 }
-                told.backup = Some(backup.to_string());
+                result.backup = Some(backup.to_string());
             }
             put_package(&package, &skills, &places)?;
-            told.written = true;
-            told.path = Some(target.to_string());
+            result.written = true;
+            result.path = Some(target.to_string());
         }
-        told.diff = Some(diff);
+        result.diff = Some(diff);
     }
     if args.json {
-        context.ui.json(&told)?;
+        context.ui.json(&result)?;
         return Ok(ExitCode::Done);
     }
-    let at = match told.path.as_deref() {
+    let location = match result.path.as_deref() {
         Some(path) => path,
         None if args.diff => "nothing was written",
-        None => "nowhere: there is no cache",
+        None => "not stored: no cache folder",
     };
-    let topics = counted(told.topics, "export");
-    let line = format!("{} {} ({topics}): {at}", library.name, library.version);
+    let topics = counted(result.topics, "export");
+    let line = format!("{} {} ({topics}): {location}", library.name, library.version);
     context.ui.out(&format!("{}\n", safe_line(&line)))?;
     if args.output.is_none() {
         let name = shell_word(&args.package);
         context.ui.note(&format!(
-            "to use it: openskills skillify {} --output .claude/skills\n",
+            "to use it, run `openskills skillify {} --output .claude/skills`\n",
             safe_line(&name)
         ))?;
     }
     Ok(ExitCode::Done)
 }
 
-fn unusable(package: &str, why: &str) -> RuntimeError {
-    RuntimeError::Unusable { what: package.to_owned(), message: why.to_owned() }
+fn unusable(package: &str, reason: &str) -> RuntimeError {
+    RuntimeError::Unusable { what: package.to_owned(), message: reason.to_owned() }
 }
 
-/// Reads a package: a path, or the name of one that is installed.
+/// Reads a package from a path, or an installed package by name.
 fn files(context: &Context, places: &Places, package: &str) -> Result<Files, RuntimeError> {
     let failed = |error: skillify::SkillifyError| unusable(package, &error.to_string());
     let path = context.cwd.as_path().join(package);
@@ -180,7 +180,7 @@ fn files(context: &Context, places: &Places, package: &str) -> Result<Files, Run
         let found = places.installed_library(package);
         let found =
             found.ok_or_else(|| RuntimeError::LibraryNotFound { name: package.to_owned() })?;
-        // A package of Python is what its RECORD lists: one module, or several folders, whatever they are called.
+        // The RECORD of a Python package lists its files, whose names may differ from the package's.
         let is_record = |path: &&PathBuf| path.join("RECORD").is_file();
         if let Some(about) = found.first().filter(is_record) {
             let about =
@@ -198,37 +198,37 @@ fn files(context: &Context, places: &Places, package: &str) -> Result<Files, Run
         return Ok(all);
     }
     let metadata = std::fs::metadata(&path).map_err(|error| RuntimeError::Setup {
-        message: format!("cannot read {package}: {error}"),
-        hint: Some("name a folder, a tarball, or an installed package".to_owned()),
+        message: format!("cannot read `{package}`: {error}"),
+        hint: Some("pass a folder, a tarball, or the name of an installed package".to_owned()),
     })?;
     if metadata.is_dir() {
         let folder = AbsPath::new(&path).map_err(|error| unusable(package, &error.to_string()))?;
         return Files::of_folder(&folder).map_err(failed);
     }
     if metadata.len() > MAX_ARCHIVE {
-        return Err(unusable(package, "it is larger than 64 MiB"));
+        return Err(unusable(package, "larger than 64 MiB"));
     }
     let bytes = std::fs::read(&path).map_err(|error| unusable(package, &error.to_string()))?;
     match format_of(&bytes) {
         Some(Format::TarGz) => Files::of_tarball(&bytes).map_err(failed),
         Some(Format::Zip) => Files::of_wheel(&bytes).map_err(failed),
-        None => Err(unusable(package, "it is neither a tarball nor a wheel")),
+        None => Err(unusable(package, "neither a tarball nor a wheel")),
     }
 }
 
-/// The most that a program may write for a section.
+/// Size limit of a summarized section, in bytes.
 const MAX_SECTION: u64 = 1 << 20;
 
-/// Has the user's program rewrite a section.
-fn summarized(
+/// Rewrites a section with the user's command.
+fn summarize(
     command: Option<&str>,
     name: &str,
     text: &str,
 ) -> Result<Option<String>, RuntimeError> {
     let Some(command) = command else { return Ok(None) };
-    let failed = |why: String| RuntimeError::Unusable {
+    let failed = |reason: String| RuntimeError::Unusable {
         what: name.to_owned(),
-        message: format!("`{command}` fails: {why}"),
+        message: format!("`{command}` failed: {reason}"),
     };
     let mut child = Command::new("sh")
         .args(["-c", command])
@@ -238,10 +238,10 @@ fn summarized(
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
     let stdin = child.stdin.take();
-    let given = text.to_owned();
-    // It may write before it has read everything.
+    let input = text.to_owned();
+    // Uses a thread, because the command may write before it has read everything.
     let writing =
-        std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(given.as_bytes())));
+        std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
     let mut written = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         let read = stdout.take(MAX_SECTION + 1).read_to_end(&mut written);
@@ -250,31 +250,32 @@ fn summarized(
     if written.len() as u64 > MAX_SECTION {
         let _ = child.kill();
         let _ = child.wait();
-        return Err(failed("it writes more than 1 MiB".to_owned()));
+        return Err(failed("output is larger than 1 MiB".to_owned()));
     }
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
     let _ = writing.join();
     if !status.success() {
         return Err(failed(status.to_string()));
     }
-    let text = String::from_utf8(written).map_err(|_| failed("it writes no UTF-8".to_owned()))?;
+    let text =
+        String::from_utf8(written).map_err(|_| failed("output is not valid UTF-8".to_owned()))?;
     if text.trim().is_empty() {
-        return Err(failed("it writes nothing".to_owned()));
+        return Err(failed("no output".to_owned()));
     }
     Ok(Some(text))
 }
 
-/// Keeps a bundle in the cache, where it is never changed.
-fn keep(
+/// Stores a bundle in the cache, where it is never changed. Returns its folder.
+fn store_in_cache(
     places: &Places,
     library: &Library,
     package: &Package,
 ) -> Result<Option<AbsPath>, RuntimeError> {
-    let Some(derived) = derived(places, library) else { return Ok(None) };
+    let Some(bundles) = cache_folder(places, library) else { return Ok(None) };
     let all: Vec<u8> = package.files.iter().flat_map(|file| file.bytes.iter().copied()).collect();
     let (source, made) = (library.source.to_string(), skill::Digest::of(&all).to_string());
     let hash = format!("{}-{}", &source[7..23], &made[7..15]);
-    let folder = derived.join(plain(&library.version)).join(hash);
+    let folder = bundles.join(plain(&library.version)).join(hash);
     let target = folder.join(&package.name);
     clean_up(&folder, places);
     if target.as_path().is_dir() {
@@ -285,22 +286,23 @@ fn keep(
     Ok(Some(target))
 }
 
-/// Returns the folder of all bundles that were derived from a package.
-fn derived(places: &Places, library: &Library) -> Option<AbsPath> {
+/// Returns the cache folder of all bundles generated from a package.
+fn cache_folder(places: &Places, library: &Library) -> Option<AbsPath> {
     Some(places.cache.as_ref()?.join("skillified").join(plain(&library.name)))
 }
 
-/// Returns true if a bundle is as it was derived once: it can be had again.
-fn is_kept(places: &Places, library: &Library, bundle: &Package) -> bool {
-    let Some(derived) = derived(places, library) else { return false };
+/// Returns true if the bundle is unchanged since it was generated, so that no backup is needed.
+fn is_cached(places: &Places, library: &Library, bundle: &Package) -> bool {
+    let Some(bundles) = cache_folder(places, library) else { return false };
     let below = |folder: PathBuf| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
         entries.map(|entry| entry.path())
     };
-    let mut kept = below(derived.as_path().to_owned()).flat_map(below);
-    kept.any(|folder| {
-        let kept = AbsPath::new(folder.join(&bundle.name)).ok();
-        kept.is_some_and(|kept| Package::of_folder(&kept).is_ok_and(|kept| kept == *bundle))
+    let mut cached = below(bundles.as_path().to_owned()).flat_map(below);
+    cached.any(|folder| {
+        let cached = AbsPath::new(folder.join(&bundle.name)).ok();
+        cached
+            .is_some_and(|cached| Package::of_folder(&cached).is_ok_and(|cached| cached == *bundle))
     })
 }
 
@@ -313,19 +315,19 @@ fn plain(text: &str) -> String {
     if text.trim_matches('.').is_empty() { "_".to_owned() } else { text }
 }
 
-/// Returns the bundle that would be replaced. One that was not derived from the same package is somebody's own.
-fn replaced(target: &AbsPath, library: &Library) -> Result<Option<Package>, RuntimeError> {
+/// Returns the existing bundle. Fails if it was not generated from the same package, because it may be handwritten.
+fn existing_bundle(target: &AbsPath, library: &Library) -> Result<Option<Package>, RuntimeError> {
     let Ok(found) = std::fs::symlink_metadata(target.as_path()) else { return Ok(None) };
-    let stays = |what: &str| RuntimeError::Setup {
-        message: format!("{target} is there, and it {what}"),
-        hint: Some("name another folder by --output, or move it away".to_owned()),
+    let conflict = |reason: &str| RuntimeError::Setup {
+        message: format!("cannot replace `{target}`: {reason}"),
+        hint: Some("pass another folder with --output, or move the existing one".to_owned()),
     };
     if !found.is_dir() {
-        return Err(stays("is no folder"));
+        return Err(conflict("not a folder"));
     }
     let other =
-        format!("was not derived from the {} package `{}`", library.kind.as_str(), library.name);
-    let before = Package::of_folder(target).map_err(|_| stays(&other))?;
+        format!("not generated from the {} package `{}`", library.kind.as_str(), library.name);
+    let before = Package::of_folder(target).map_err(|_| conflict(&other))?;
     let text =
         before.file(SKILL_FILE).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
     let fields = text.as_deref().and_then(raw_frontmatter).map(|raw| raw.to_json());
@@ -334,11 +336,11 @@ fn replaced(target: &AbsPath, library: &Library) -> Result<Option<Package>, Runt
         Some(value.as_str()?.to_owned())
     };
     let is_same = from("package").as_deref() == Some(library.name.as_str())
-        && from("kind").as_deref() == Some(library.kind.word());
-    if is_same { Ok(Some(before)) } else { Err(stays(&other)) }
+        && from("kind").as_deref() == Some(library.kind.id());
+    if is_same { Ok(Some(before)) } else { Err(conflict(&other)) }
 }
 
-/// Returns how a bundle differs from the one before it.
+/// Returns the diff between two bundles.
 fn difference(before: Option<&Package>, now: &Package) -> String {
     let text = |package: Option<&Package>, path: &str| -> String {
         let file = package.and_then(|package| package.file(path));

@@ -1,4 +1,4 @@
-//! `openskills enable` and `openskills disable`: switches skills on and off.
+//! `openskills enable` and `openskills disable`.
 
 use term::{HelpText, safe_line};
 
@@ -9,48 +9,47 @@ use crate::output::{SwitchJson, SwitchedJson, VERSION};
 
 const DISABLE_HELP: HelpText = HelpText {
     text: "\
-A skill that is switched off is in no list and no prompt, and cannot be activated. A name
-switches off every skill of that name, wherever it is; an id (`openskills list --all` shows
-them) only the one.
+A disabled skill is not listed, not included in prompts and cannot be activated. A name disables
+every skill with that name; an ID (see `openskills list --all`) disables only that skill.
 
-Reads:  the folders of skills (see `openskills discover --help`)
+Reads:  the skill folders (see `openskills discover --help`)
 Writes: disabled-skills.json in the state folder",
     exit_codes: &[
-        ExitCode::Done.when("done, or it was so already"),
+        ExitCode::Done.when("done, or nothing to change"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotFound.when("no such skill"),
     ],
     examples: &["openskills disable pdf", "openskills disable project/pdf"],
 };
 
 const ENABLE_HELP: HelpText = HelpText {
     text: "\
-Reads:  the folders of skills (see `openskills discover --help`)
+Reads:  the skill folders (see `openskills discover --help`)
 Writes: disabled-skills.json in the state folder",
     exit_codes: &[
-        ExitCode::Done.when("done, or it was so already"),
+        ExitCode::Done.when("done, or nothing to change"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotFound.when("no such skill"),
     ],
     examples: &["openskills enable pdf"],
 };
 
-/// Switch skills off
+/// Disable skills
 #[derive(Debug, clap::Args)]
 #[command(after_help = DISABLE_HELP)]
 pub(crate) struct DisableArgs {
-    /// Names or ids
+    /// Skill names or IDs
     #[arg(value_name = "NAME", required = true, add = term::names(crate::completion::skills))]
     names: Vec<String>,
     #[command(flatten)]
     switch: SwitchArgs,
 }
 
-/// Switch skills on again
+/// Enable disabled skills
 #[derive(Debug, clap::Args)]
 #[command(after_help = ENABLE_HELP)]
 pub(crate) struct EnableArgs {
-    /// Names or ids
+    /// Skill names or IDs
     #[arg(value_name = "NAME", required = true, add = term::names(crate::completion::disabled_skills))]
     names: Vec<String>,
     #[command(flatten)]
@@ -59,7 +58,7 @@ pub(crate) struct EnableArgs {
 
 #[derive(Debug, clap::Args)]
 struct SwitchArgs {
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -68,7 +67,7 @@ struct SwitchArgs {
 
 pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Result<ExitCode> {
     let runtime = args.switch.discovery.discover(context)?;
-    // A slip in the last name must not leave the first ones switched off.
+    // Checks every name first, so that a typo in the last one does not leave the others disabled.
     for name in &args.names {
         if runtime.candidates(name).is_empty()
             && !runtime.all_skills().iter().any(|skill| skill.id == *name)
@@ -81,7 +80,7 @@ pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Resu
         let changed = runtime.disable_skill(name)?;
         skills.push(SwitchedJson { name: name.clone(), enabled: false, changed });
     }
-    tell(context, &args.switch, skills)
+    print_result(context, &args.switch, skills)
 }
 
 pub(crate) fn enable(context: &mut Context, args: &EnableArgs) -> anyhow::Result<ExitCode> {
@@ -91,10 +90,10 @@ pub(crate) fn enable(context: &mut Context, args: &EnableArgs) -> anyhow::Result
         let changed = runtime.enable_skill(name)?;
         skills.push(SwitchedJson { name: name.clone(), enabled: true, changed });
     }
-    tell(context, &args.switch, skills)
+    print_result(context, &args.switch, skills)
 }
 
-fn tell(
+fn print_result(
     context: &mut Context,
     args: &SwitchArgs,
     skills: Vec<SwitchedJson>,
@@ -104,13 +103,14 @@ fn tell(
         return Ok(ExitCode::Done);
     }
     for skill in skills {
-        let state = if skill.enabled { "on" } else { "off" };
-        let told = if skill.changed {
-            format!("switched {state}")
+        let state = if skill.enabled { "enabled" } else { "disabled" };
+        let name = safe_line(&skill.name);
+        let line = if skill.changed {
+            format!("{state} {name}\n")
         } else {
-            format!("was switched {state} already")
+            format!("{name} is already {state}\n")
         };
-        context.ui.done(&format!("{} {told}\n", safe_line(&skill.name)))?;
+        context.ui.done(&line)?;
     }
     Ok(ExitCode::Done)
 }

@@ -1,4 +1,4 @@
-//! `openskills test`: a skill's own tests, in the sandbox.
+//! `openskills test`: runs a skill's own tests in the sandbox.
 
 use openskills_runtime::{Caller, Cancel, ExecutionOptions, ResourceEntry, RuntimeError};
 use skill_fs::Kind as FileKind;
@@ -13,30 +13,34 @@ use crate::signals::{self, AfterRuns};
 
 const HELP: HelpText = HelpText {
     text: "\
-Runs the tests that a skill brings: every file in its tests/ whose name begins with `test`, in
-order, each like `openskills run SKILL tests/FILE`: in the sandbox, with an empty workspace,
-with what was approved. A test has passed if it ends with 0.
+Runs every file in the skill's tests/ folder whose name starts with `test`, in order, like
+`openskills run SKILL tests/FILE`: in the sandbox, with an empty workspace and the approved
+permissions. A test passes if it exits with 0.
 
-Reads:  the skill, approvals.json, the policy of the organisation
+Reads:  the skill, approvals.json, the organization's policy
 Writes: the log",
     exit_codes: &[
         ExitCode::Done.when("all tests passed"),
         ExitCode::Invalid.when("a test failed"),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill, or it has no tests"),
+        ExitCode::NotFound.when("no such skill, or it has no tests"),
+        ExitCode::NotAllowed.when("the skill is not allowed to run"),
         ExitCode::NeedsApproval.when("the skill is not approved"),
+        ExitCode::Log.when("the log cannot be written"),
+        ExitCode::SandboxUnavailable.usual(),
+        ExitCode::signals("129, 130, 143", "openskills received HUP, INT or TERM"),
     ],
     examples: &["openskills test pdf", "openskills test pdf --dir ./skills --json"],
 };
 
-/// Run the tests that a skill brings
+/// Run a skill's own tests in the sandbox
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TestArgs {
-    /// A name or an id
+    /// Skill name or ID
     #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: String,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -62,24 +66,24 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
         return Err(RuntimeError::ResourceNotFound { skill, path, nearest: None }.into());
     }
     let cancel = Cancel::default();
-    signals::watch(&cancel, AfterRuns::GoOn)?;
+    signals::watch(&cancel, AfterRuns::Continue)?;
     let mut results = Vec::new();
-    let mut left_out = Vec::new();
+    let mut skipped = Vec::new();
     for test in tests {
         let options = ExecutionOptions {
             script: Some(test.clone()),
             caller: Caller {
                 cancel: cancel.clone(),
-                look: args.discovery.words(),
+                discovery_flags: args.discovery.flags(),
                 ..Caller::default()
             },
             ..ExecutionOptions::default()
         };
         let done = match runtime.execute_skill(&args.skill, options) {
             Ok(done) => done,
-            // Data that tests read is called like them, now and then.
+            // Test data is sometimes named like a test.
             Err(RuntimeError::Script { .. }) => {
-                left_out.push(test);
+                skipped.push(test);
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -89,11 +93,11 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
         }
         let code = code_of(&done).number();
         if !args.json {
-            let word = if code == 0 { "ok" } else { "FAILED" };
-            context.ui.out(&format!("{word:6} {}\n", safe_line(&test)))?;
+            let label = if code == 0 { "ok" } else { "FAILED" };
+            context.ui.out(&format!("{label:6} {}\n", safe_line(&test)))?;
             if code != 0 {
-                let said = [done.stdout.as_slice(), done.stderr.as_slice()].concat();
-                for line in String::from_utf8_lossy(&said).lines() {
+                let output = [done.stdout.as_slice(), done.stderr.as_slice()].concat();
+                for line in String::from_utf8_lossy(&output).lines() {
                     context.ui.out(&format!("       {}\n", safe_line(line)))?;
                 }
             }
@@ -109,15 +113,15 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     let failed = results.iter().filter(|result| !result.passed).count();
     let passed = results.len() - failed;
     if results.is_empty() {
-        let message = format!("none of its tests can be run: {}", left_out.join(", "));
+        let message = format!("cannot tell how to run any of its tests: {}", skipped.join(", "));
         return Err(RuntimeError::Script { skill: args.skill.clone(), message, hint: None }.into());
     }
     if args.json {
         let version = VERSION;
-        context.ui.json(&TestJson { version, passed, failed, tests: results, left_out })?;
+        context.ui.json(&TestJson { version, passed, failed, tests: results, skipped })?;
     } else {
-        if !left_out.is_empty() {
-            let note = format!("note: nothing says how these are run: {}", left_out.join(", "));
+        if !skipped.is_empty() {
+            let note = format!("note: skipped, cannot tell how to run: {}", skipped.join(", "));
             context.ui.error(&format!("{}\n", safe_line(&note)))?;
         }
         context.ui.out(&format!("{passed} passed, {failed} failed\n"))?;

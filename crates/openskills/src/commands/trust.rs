@@ -1,4 +1,4 @@
-//! `openskills trust`: folders whose skills count as the user's own.
+//! `openskills trust`: manages the folders whose skills count as the user's own.
 
 use std::path::PathBuf;
 
@@ -13,17 +13,17 @@ use crate::output::{TrustJson, TrustListJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Skills of a project count as a stranger's until its folder is trusted: they never come before
-yours, and no link of theirs may lead out of the project. Trusting a folder trusts every folder
-in it.
+A project's skills are untrusted until you trust its folder: they never take precedence over your
+own, and their links must not point outside the project. Trusting a folder also trusts all its
+subfolders.
 
 Reads:  trusted-folders.json in the state folder
-Writes: the same, and nothing with --list",
+Writes: trusted-folders.json; nothing with --list",
     exit_codes: &[
-        ExitCode::Done.when("done, or it was so already"),
-        ExitCode::Usage.when("the call or the configuration is wrong, or there is no such folder"),
+        ExitCode::Done.when("done, or nothing to change"),
+        ExitCode::Usage.when("usage or configuration error, or no such folder"),
         ExitCode::NotAllowed
-            .when("the folder is too large to be trusted: the home folder, or one around it"),
+            .when("the folder is too broad to trust: your home folder or a parent of it"),
     ],
     examples: &[
         "openskills trust",
@@ -33,20 +33,20 @@ Writes: the same, and nothing with --list",
     ],
 };
 
-/// Trust a folder: its skills count as yours
+/// Trust a folder, so that its skills count as your own
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TrustArgs {
-    /// The folder; by default the project, which is the git repository around the working folder
+    /// Folder to trust [default: the project, which is the enclosing git repository]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Trust it no longer
+    /// Stop trusting the folder
     #[arg(long)]
     remove: bool,
-    /// Show the folders that are trusted
+    /// List trusted folders
     #[arg(long, conflicts_with_all = ["remove", "folder"])]
     list: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -66,9 +66,9 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         return Ok(ExitCode::Done);
     }
     let folder = match &args.folder {
-        // One that is gone can still be trusted no longer.
+        // A deleted folder can still be removed from the list.
         Some(folder) if args.remove => AbsPath::new(context.cwd.as_path().join(folder))?,
-        Some(folder) => check_folder(context, folder, "name the folder of a project")?,
+        Some(folder) => check_folder(context, folder, "pass a project folder")?,
         None => runtime.project_root()?,
     };
     let (folder, changed) = if args.remove {
@@ -81,12 +81,13 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         context.ui.json(&TrustJson { version: VERSION, folder, trusted, changed })?;
         return Ok(ExitCode::Done);
     }
-    let told = match (args.remove, changed) {
-        (false, true) => "is trusted",
-        (false, false) => "was trusted already",
-        (true, true) => "is not trusted any more",
-        (true, false) => "was not trusted",
+    let folder = safe_line(folder.as_str());
+    let line = match (args.remove, changed) {
+        (false, true) => format!("trusted {folder}\n"),
+        (false, false) => format!("{folder} is already trusted\n"),
+        (true, true) => format!("{folder} is no longer trusted\n"),
+        (true, false) => format!("{folder} was not trusted\n"),
     };
-    context.ui.done(&format!("{} {told}\n", safe_line(folder.as_str())))?;
+    context.ui.done(&line)?;
     Ok(ExitCode::Done)
 }

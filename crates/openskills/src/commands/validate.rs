@@ -8,21 +8,23 @@ use term::{DiagnosticJson, HelpText, Palette, counted, safe_line, sarif};
 use crate::context::Context;
 use crate::discovery::DiscoveryArgs;
 use crate::exit_code::ExitCode;
-use crate::load::{Loaded, load};
+use crate::load::{LoadedFolder, load};
 use crate::output::{VERSION, ValidateJson, ValidatedJson};
-use crate::target::{Search, Visited, is_wrong_call, named, visit};
+use crate::target::{Search, SearchResult, has_missing_path, resolve_name, visit};
 
 const HELP: HelpText = HelpText {
     text: "\
-Reads the SKILL.md of each skill, its agents/openai.yaml, its csk-skill.json, and the names of its
-files: what `approve` refuses is a problem here, too.
-Writes nothing but its report: verdicts and data to standard output, problems to standard error.",
+Also reports problems that would prevent `openskills approve`. Verdicts and data go to standard
+output, problems to standard error.
+
+Reads:  each skill's SKILL.md, agents/openai.yaml, csk-skill.json and file names
+Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("every skill is valid"),
         ExitCode::Invalid.when(
-            "a skill is invalid, or there is none (with --strict-warnings: or has a warning)",
+            "a skill is invalid, or no skill was found; with --strict-warnings, a skill has warnings",
         ),
-        ExitCode::Usage.when("the call is wrong, or a path is not there"),
+        ExitCode::Usage.when("usage error, or a path does not exist"),
     ],
     examples: &[
         "openskills validate .",
@@ -36,35 +38,35 @@ Writes nothing but its report: verdicts and data to standard output, problems to
 
 /// Check skills against the Agent Skills standard
 ///
-/// Every problem is reported at once, with its line, its column and what to do about it.
-/// Fields of Claude Code and corteza.skill/v1 are accepted; other unknown fields are errors.
+/// All problems are reported at once, each with its line, its column and a fix.
+/// Claude Code and corteza.skill/v1 fields are accepted; any other nonstandard field is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ValidateArgs {
-    /// Folders of skills, their SKILL.md files, or names of skills
+    /// Skill folders, SKILL.md files or skill names
     #[arg(default_value = ".", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Check every skill at or below the paths
     #[arg(long, short)]
     recursive: bool,
-    /// Check only what it takes to load a skill
+    /// Check only what is needed to load a skill
     #[arg(long)]
     lenient: bool,
-    /// Fail on warnings, too
+    /// Treat warnings as errors
     #[arg(long)]
     strict_warnings: bool,
-    /// Write the report as JSON
+    /// Print the report as JSON
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
-    /// Write the report as SARIF 2.1.0, for code scanning
+    /// Print the report as SARIF 2.1.0, for code scanning
     #[arg(long)]
     sarif: bool,
     #[command(flatten)]
     discovery: DiscoveryArgs,
 }
 
-/// A skill that was checked, its problems already in words where people will read them.
-struct Checked {
+/// A checked skill, with its problems rendered as text if the output is text.
+struct CheckedSkill {
     folder: String,
     name: Option<String>,
     diagnostics: Vec<Diagnostic>,
@@ -75,17 +77,19 @@ struct Checked {
 
 pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
-    // Words are made on the worker that read the file, and only if they are going to be read.
+    // Text is rendered on the worker that read the file, and only if it will be printed.
     let palette = (!args.json && !args.sarif).then_some(context.ui.error_palette);
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
-    let paths = args.paths.iter().map(|path| named(context, &args.discovery, path));
+    let paths = args.paths.iter().map(|path| resolve_name(context, &args.discovery, path));
     let paths: Vec<PathBuf> = paths.collect::<Result<_, _>>()?;
-    let Visited { skills: checked, problems } = visit(&context.cwd, &paths, search, |target| {
-        let mut loaded = load(&target, strictness);
-        loaded.add_what_approval_refuses(&target, strictness);
-        check(&loaded, palette)
-    });
-    let fails = |skill: &Checked| skill.errors > 0 || (args.strict_warnings && skill.warnings > 0);
+    let SearchResult { skills: checked, problems } =
+        visit(&context.cwd, &paths, search, |target| {
+            let mut loaded = load(&target, strictness);
+            loaded.add_approval_problems(&target, strictness);
+            check(&loaded, palette)
+        });
+    let fails =
+        |skill: &CheckedSkill| skill.errors > 0 || (args.strict_warnings && skill.warnings > 0);
     let valid = problems.is_empty() && !checked.iter().any(fails);
     if args.json {
         let skills = checked.iter().map(as_json).collect();
@@ -99,18 +103,18 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
         if args.strict_warnings
             && checked.iter().any(|skill| skill.errors == 0 && skill.warnings > 0)
         {
-            context.ui.error("error: there are warnings, and --strict-warnings is given\n")?;
+            context.ui.error("error: there are warnings, and --strict-warnings is set\n")?;
         }
     }
     Ok(match valid {
         true => ExitCode::Done,
-        false if is_wrong_call(&problems) => ExitCode::Usage,
+        false if has_missing_path(&problems) => ExitCode::Usage,
         false => ExitCode::Invalid,
     })
 }
 
-fn check(loaded: &Loaded, palette: Option<Palette>) -> Checked {
-    Checked {
+fn check(loaded: &LoadedFolder, palette: Option<Palette>) -> CheckedSkill {
+    CheckedSkill {
         folder: loaded.folder.clone(),
         name: loaded.document.as_ref().map(|document| document.frontmatter.name.clone()),
         diagnostics: loaded.diagnostics.clone(),
@@ -120,7 +124,11 @@ fn check(loaded: &Loaded, palette: Option<Palette>) -> Checked {
     }
 }
 
-fn show(context: &mut Context, checked: &[Checked], problems: &[Diagnostic]) -> anyhow::Result<()> {
+fn show(
+    context: &mut Context,
+    checked: &[CheckedSkill],
+    problems: &[Diagnostic],
+) -> anyhow::Result<()> {
     for skill in checked {
         if !skill.rendered.is_empty() {
             context.ui.error(&skill.rendered)?;
@@ -155,7 +163,7 @@ fn show(context: &mut Context, checked: &[Checked], problems: &[Diagnostic]) -> 
     Ok(())
 }
 
-fn as_json(skill: &Checked) -> ValidatedJson {
+fn as_json(skill: &CheckedSkill) -> ValidatedJson {
     ValidatedJson {
         path: skill.folder.clone(),
         name: skill.name.clone(),

@@ -1,4 +1,4 @@
-//! `openskills where`: which skill a name means, and why.
+//! `openskills where`: shows which skill a name refers to, and why.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use crate::output::{VERSION, WhereJson};
 
 const HELP: HelpText = HelpText {
     text: "\
-Of several skills of one name, the one of the higher trust level is meant: builtin, org, user,
-third_party. Inside a trust level a later place overrides an earlier one: personal, project,
-nested, custom. A folder that is seen through several links is one skill.
+If several skills have the same name, the one with the highest trust level is used: builtin, org,
+user, third_party. Within a trust level, later locations override earlier ones: personal, project,
+nested, custom. A folder reachable through several links counts as one skill.
 
-Reads:  the folders of skills (see `openskills discover --help`)
-Writes: the index, to be faster the next time",
+Reads:  the skill folders (see `openskills discover --help`)
+Writes: the index cache",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Usage.usual(),
-        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotFound.when("no such skill"),
     ],
     examples: &["openskills where pdf", "openskills where pdf --json"],
 };
 
-/// Show which skill a name means, why, and what it shadows
+/// Show which skill a name refers to, why, and what it shadows
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhereArgs {
-    /// A name or an id
+    /// Skill name or ID
     #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -43,35 +43,35 @@ pub(crate) struct WhereArgs {
 pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<ExitCode> {
     let runtime = args.discovery.discover(context)?;
     let candidates = candidates(runtime, &args.name)?;
-    let meant = candidates.iter().find(|skill| skill.is_visible()).cloned();
-    let why = why(&candidates);
+    let selected = candidates.iter().find(|skill| skill.is_visible()).cloned();
+    let reason = reason(&candidates);
     if args.json {
         context.ui.json(&WhereJson {
             version: VERSION,
             name: args.name.clone(),
-            skill_id: meant.as_ref().map(|skill| skill.id.clone()),
-            why: why.clone(),
+            skill_id: selected.as_ref().map(|skill| skill.id.clone()),
+            reason: reason.clone(),
             candidates: runtime.index_entries(&candidates),
         })?;
         return Ok(ExitCode::Done);
     }
-    let head = match &meant {
-        Some(skill) => format!("{} means {}: {why}", skill.name, skill.id),
-        None => format!("{} means nothing: {why}", args.name),
+    let head = match &selected {
+        Some(skill) => format!("{} refers to {}: {reason}", skill.name, skill.id),
+        None => format!("{} refers to no skill: {reason}", args.name),
     };
     context.ui.out(&format!("{}\n", safe_line(&head)))?;
     let row = |skill: &Arc<Skill>| {
         let state = match (&skill.shadowed_by, skill.is_enabled) {
-            _ if skill.denied.is_some() => "denied by the organisation".to_owned(),
-            (_, false) => "switched off".to_owned(),
+            _ if skill.denied.is_some() => "denied by your organization".to_owned(),
+            (_, false) => "disabled".to_owned(),
             (Some(by), true) => format!("shadowed by {by}"),
-            (None, true) => "used".to_owned(),
+            (None, true) => "selected".to_owned(),
         };
         let origin = skill.provenance.as_ref().map_or_else(String::new, |from| {
             let short = &from.commit[..from.commit.len().min(7)];
             let state = match (from.has_receipt, from.is_drifted) {
-                (false, _) => ", unproven: csk knows nothing of it",
-                (true, true) => ", changed since",
+                (false, _) => ", unverified: not recorded by csk",
+                (true, true) => ", changed since install",
                 (true, false) => "",
             };
             format!("  ({} {} {short}{state})", from.repository, from.reference)
@@ -84,7 +84,7 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
             format!("{}{origin}", skill.path()),
         ]
     };
-    // Paths are what this is about: they are not cut.
+    // The paths are the point of this command, so they are not truncated.
     let rows: Vec<Vec<String>> = candidates.iter().map(row).collect();
     context.ui.out(&whole_table(&rows, context.ui.width))?;
     Ok(ExitCode::Done)
@@ -99,25 +99,27 @@ fn candidates(runtime: &OpenSkillRuntime, name: &str) -> Result<Vec<Arc<Skill>>,
     Ok(runtime.candidates(&skill.name).to_vec())
 }
 
-/// Returns why the first of the candidates that is switched on is the one that is meant.
-fn why(candidates: &[Arc<Skill>]) -> String {
+/// Returns why the first enabled candidate is selected.
+fn reason(candidates: &[Arc<Skill>]) -> String {
     let mut enabled = candidates.iter().filter(|skill| skill.is_enabled);
     match (enabled.next(), enabled.next()) {
-        (None, _) => "every skill of the name is switched off".to_owned(),
-        (Some(one), _) if one.shadowed_by.is_some() => {
-            format!("{} cannot be loaded", one.shadowed_by.as_deref().unwrap_or_default())
+        (None, _) => "every skill with this name is disabled".to_owned(),
+        (Some(first), _) if first.shadowed_by.is_some() => {
+            format!("{} cannot be loaded", first.shadowed_by.as_deref().unwrap_or_default())
         }
-        (Some(_), None) if candidates.len() == 1 => "there is no other of the name".to_owned(),
-        (Some(_), None) => "every other of the name is switched off".to_owned(),
-        (Some(one), Some(other)) if one.source != other.source => {
-            format!("{} comes before {}", one.source, other.source)
+        (Some(_), None) if candidates.len() == 1 => {
+            "it is the only skill with this name".to_owned()
         }
-        (Some(one), Some(other)) if one.scope != other.scope => {
-            format!("{} overrides {}", one.scope, other.scope)
+        (Some(_), None) => "every other skill with this name is disabled".to_owned(),
+        (Some(first), Some(second)) if first.source != second.source => {
+            format!("{} takes precedence over {}", first.source, second.source)
         }
-        (Some(one), Some(other)) if one.root != other.root => {
-            format!("{} overrides {}", one.root, other.root)
+        (Some(first), Some(second)) if first.scope != second.scope => {
+            format!("{} overrides {}", first.scope, second.scope)
         }
-        (Some(_), Some(_)) => "its folder comes first in its root".to_owned(),
+        (Some(first), Some(second)) if first.root != second.root => {
+            format!("{} overrides {}", first.root, second.root)
+        }
+        (Some(_), Some(_)) => "it comes first in its skill folder".to_owned(),
     }
 }

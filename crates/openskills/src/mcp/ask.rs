@@ -1,7 +1,8 @@
-//! Asks the user through the client where a run needs a word of theirs.
+//! Asks the user for approval through the client (elicitation), if a run needs it.
 //!
-//! A client of an older revision is asked while its call waits. One of 2026-07-28 is answered with the question, and calls again with what the user said and the
-//! number of the question. What the user sees is what is granted: the answer holds for that question alone, once.
+//! A client of an older revision is asked while its call waits. A client of revision 2026-07-28 gets the question as
+//! the result, and repeats the call with the user's answer and the ID of the question. An answer grants exactly what
+//! the question showed, and only once.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,102 +22,111 @@ use skill::Digest;
 use term::safe_line;
 use tokio_util::sync::CancellationToken;
 
-use super::http::sessions::Listens;
-use crate::ask::shown;
+use super::http::sessions::IsListening;
+use crate::ask::request_text;
 
-/// How long the user may think.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// How many questions may be open.
-const MOST_OPEN: usize = 1024;
-/// The name of the only question of a call.
-const QUESTION: &str = "approval";
-const DECISION: &str = "decision";
+/// How long to wait for the user's answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// The maximum number of unanswered questions.
+const MAX_OPEN: usize = 1024;
+/// The key of the only question of a call.
+const QUESTION_KEY: &str = "approval";
+/// The key of the answer in the form.
+const DECISION_KEY: &str = "decision";
 
-/// Whether what a client says that its user said counts.
+/// Whether the server trusts a client to pass on its user's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientProof {
-    /// The client proved who it is: it started the server, or it knows the token.
+    /// The client has proved its identity: it started the server, or sends the token.
     Proven,
-    /// It may be anybody on this machine.
-    Anybody,
+    /// The client may belong to any user of this machine.
+    Unproven,
 }
 
-/// What users were asked and said, as long as this server runs.
+/// The questions and answers since the server started.
 #[derive(Clone, Default)]
 pub(super) struct Questions {
-    asked: Arc<Mutex<Asked>>,
-    /// Where skills are looked for, as words of a command.
-    look: Arc<str>,
+    state: Arc<Mutex<QuestionState>>,
+    /// The flags that say where to look for skills, for the command in the question.
+    discovery_flags: Arc<str>,
 }
 
 #[derive(Default)]
-struct Asked {
-    /// Questions without an answer: what each is about.
+struct QuestionState {
+    /// The unanswered questions: the digest of each by its ID.
     open: HashMap<String, Digest>,
+    /// The IDs of the questions, oldest first.
     order: VecDeque<String>,
-    /// What was granted to a client for as long as the server runs.
+    /// What was granted until the server ends: the client and the digest of the grant.
     granted: HashSet<(String, Digest)>,
 }
 
-/// What the user said.
+/// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum Decision {
     Once,
-    /// As long as this server runs.
+    /// Until the server ends.
     Session,
     No,
-    /// Nothing that could be understood, or in time.
-    Nothing,
+    /// There was no valid answer in time.
+    Missing,
 }
 
-impl Said {
-    /// Reads what a client says that the user said. Whatever is not a clear yes lets nothing run.
-    fn read(answer: &Value) -> Self {
+impl Decision {
+    /// Parses the client's answer. Only an explicit yes allows the run.
+    fn parse(answer: &Value) -> Self {
         let decision = answer.pointer("/content/decision").and_then(Value::as_str);
         match (answer.get("action").and_then(Value::as_str), decision) {
             (Some("accept"), Some("once")) => Self::Once,
             (Some("accept"), Some("session")) => Self::Session,
             (Some("accept" | "decline" | "cancel"), _) => Self::No,
-            _ => Self::Nothing,
+            _ => Self::Missing,
         }
     }
 }
 
-/// Returns what is granted for as long as the server runs: this content with these capabilities, whatever of it is called how.
-fn granted(request: &Request) -> Digest {
+/// Returns the digest of what the answer `session` grants: this content with these capabilities, for any script and any
+/// arguments.
+fn grant_digest(request: &Request) -> Digest {
     let Request { subject, grant, .. } = request;
-    let said = format!("{}\n{}\n{}\n{grant:?}", subject.skill_id, subject.origin, subject.bundle);
-    Digest::of(said.as_bytes())
+    let text = format!("{}\n{}\n{}\n{grant:?}", subject.skill_id, subject.origin, subject.bundle);
+    Digest::of(text.as_bytes())
 }
 
-/// Returns what a question is about: that, the very call, and who made it.
-fn about(request: &Request, client: &str, call: &str) -> Digest {
-    Digest::of(format!("{}\n{client}\n{call}", granted(request)).as_bytes())
+/// Returns the digest of a question: of the grant, the client and the exact call.
+fn question_digest(request: &Request, client: &str, call: &str) -> Digest {
+    Digest::of(format!("{}\n{client}\n{call}", grant_digest(request)).as_bytes())
 }
 
-/// Returns the question as the client shows it.
-fn question(request: &Request, call: &str, look: &str) -> Option<ElicitRequestParams> {
+/// Returns the question for the user.
+fn elicitation(
+    request: &Request,
+    call: &str,
+    discovery_flags: &str,
+) -> Option<ElicitRequestParams> {
     let message = format!(
-        "A script of a skill is to run, called with {}\n{}To approve it for good, run in a terminal: {}",
+        "The client wants to run a skill script with these tool arguments: {}\n\
+         {}To approve the skill permanently, run in a terminal: {}",
         safe_line(&shortened(call)),
-        shown(request),
-        request.command(look)
+        request_text(request),
+        request.command(discovery_flags)
     );
     let schema = json!({
         "type": "object",
-        "properties": { DECISION: {
+        "properties": { DECISION_KEY: {
             "type": "string",
             "title": "Run it?",
-            "description": "once: this very call; session: any script of this content, as long as this server runs; no: not at all",
+            "description": "once: allow only this call; session: allow all scripts of this version \
+                of the skill until the server stops; no: do not run it",
             "enum": ["once", "session", "no"],
         }},
-        "required": [DECISION],
+        "required": [DECISION_KEY],
     });
     let requested_schema = serde_json::from_value(schema).ok()?;
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
-/// The most of a call that is shown.
+/// The maximum number of characters of a call that are shown.
 const MAX_SHOWN: usize = 600;
 
 fn shortened(call: &str) -> String {
@@ -126,169 +136,177 @@ fn shortened(call: &str) -> String {
     }
 }
 
-/// How the user of one call is asked.
-pub(super) struct Asking {
+/// Gets the user's approval for one call.
+pub(super) struct CallApproval {
     questions: Questions,
     client: String,
-    /// The arguments of the call, as they came.
+    /// The arguments of the call, as JSON.
     call: String,
-    way: Way,
-    /// The question that the call cannot go on without.
-    left: Arc<Mutex<Option<Request>>>,
+    method: AskMethod,
+    /// The request that the call cannot continue without.
+    unanswered: Arc<Mutex<Option<Request>>>,
 }
 
 #[derive(Clone)]
-enum Way {
-    /// The client cannot ask, or is not to be believed.
-    Nobody,
-    /// While the call waits.
-    Waiting(Peer<RoleServer>, tokio::runtime::Handle, CancellationToken),
-    /// With the next call; this is what came with this one.
-    NextCall { about: Option<Digest>, said: Said },
+enum AskMethod {
+    /// The client cannot ask the user, or is not trusted to.
+    Unavailable,
+    /// The client is asked while the call waits.
+    Blocking(Peer<RoleServer>, tokio::runtime::Handle, CancellationToken),
+    /// The answer comes with a repeated call. These are the digest of the answered question and the answer in this
+    /// call.
+    NextCall { question: Option<Digest>, decision: Decision },
 }
 
 impl Questions {
-    pub(super) fn new(look: &str) -> Self {
-        Self { asked: Arc::default(), look: Arc::from(look) }
+    pub(super) fn new(discovery_flags: &str) -> Self {
+        Self { state: Arc::default(), discovery_flags: Arc::from(discovery_flags) }
     }
 
-    /// Returns how the user of a call is asked.
-    pub(super) fn of_call(
+    /// Returns how to get the user's approval for a call.
+    pub(super) fn for_call(
         &self,
         context: &RequestContext<RoleServer>,
         client: &str,
         call: &CallToolRequestParams,
         proof: ClientProof,
-    ) -> Asking {
+    ) -> CallApproval {
         let capabilities = context.client_capabilities();
-        let form = capabilities.and_then(|all| all.elicitation).is_some_and(|asks| {
-            // A client that says nothing of forms or addresses means forms.
-            asks.form.is_some() || asks.url.is_none()
+        let has_forms = capabilities.and_then(|all| all.elicitation).is_some_and(|elicitation| {
+            // A client that declares neither form nor URL mode supports forms.
+            elicitation.form.is_some() || elicitation.url.is_none()
         });
-        let is_new = context
+        let is_newest = context
             .protocol_version()
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        // By HTTP a client of an older revision hears the question only if it listens.
+        // Over HTTP, a client of an older revision receives the question only if it has an event stream open.
         let parts = context.extensions.get::<Parts>();
-        let listens = parts
-            .is_none_or(|parts| parts.extensions.get::<Listens>().is_some_and(|listens| listens.0));
-        let can_be_asked = form && proof == ClientProof::Proven && (is_new || listens);
-        let way = match (can_be_asked, is_new) {
-            (false, _) => Way::Nobody,
+        let is_listening = parts.is_none_or(|parts| {
+            parts.extensions.get::<IsListening>().is_some_and(|listening| listening.0)
+        });
+        let can_ask = has_forms && proof == ClientProof::Proven && (is_newest || is_listening);
+        let method = match (can_ask, is_newest) {
+            (false, _) => AskMethod::Unavailable,
             (true, false) => {
                 let runtime = tokio::runtime::Handle::current();
-                Way::Waiting(context.peer.clone(), runtime, context.ct.clone())
+                AskMethod::Blocking(context.peer.clone(), runtime, context.ct.clone())
             }
             (true, true) => self.next_call(call),
         };
         let arguments = call.arguments.clone().unwrap_or_default();
         let call = Value::Object(arguments).to_string();
         let (questions, client) = (self.clone(), client.to_owned());
-        Asking { questions, client, call, way, left: Arc::default() }
+        CallApproval { questions, client, call, method, unanswered: Arc::default() }
     }
 
-    fn next_call(&self, call: &CallToolRequestParams) -> Way {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        // A question is answered once.
-        let about = call.request_state.as_ref().and_then(|number| asked.open.remove(number));
+    fn next_call(&self, call: &CallToolRequestParams) -> AskMethod {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // A question can be answered only once.
+        let question = call.request_state.as_ref().and_then(|id| state.open.remove(id));
         let answer =
-            call.input_responses.as_ref().and_then(|all: &InputResponses| all.get(QUESTION));
-        Way::NextCall { about, said: answer.map_or(Said::Nothing, Said::read) }
+            call.input_responses.as_ref().and_then(|all: &InputResponses| all.get(QUESTION_KEY));
+        AskMethod::NextCall {
+            question,
+            decision: answer.map_or(Decision::Missing, Decision::parse),
+        }
     }
 
-    fn open(&self, about: Digest) -> Option<String> {
+    /// Records a question and returns its ID.
+    fn open(&self, question: Digest) -> Option<String> {
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes).ok()?;
-        let number: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        while asked.order.len() >= MOST_OPEN {
-            let oldest = asked.order.pop_front()?;
-            asked.open.remove(&oldest);
+        let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.order.len() >= MAX_OPEN {
+            let oldest = state.order.pop_front()?;
+            state.open.remove(&oldest);
         }
-        asked.order.push_back(number.clone());
-        asked.open.insert(number.clone(), about);
-        Some(number)
+        state.order.push_back(id.clone());
+        state.open.insert(id.clone(), question);
+        Some(id)
     }
 
-    fn is_granted(&self, client: &str, about: Digest) -> bool {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.granted.contains(&(client.to_owned(), about))
+    fn is_granted(&self, client: &str, grant: Digest) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.granted.contains(&(client.to_owned(), grant))
     }
 
-    fn answer(&self, client: &str, request: &Request, said: Said) -> Answer {
-        match said {
-            Said::No => return Answer::No,
-            Said::Nothing => return Answer::Nothing,
-            Said::Once => {}
-            Said::Session => {
-                let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-                asked.granted.insert((client.to_owned(), granted(request)));
+    fn answer(&self, client: &str, request: &Request, decision: Decision) -> Answer {
+        match decision {
+            Decision::No => return Answer::No,
+            Decision::Missing => return Answer::Nothing,
+            Decision::Once => {}
+            Decision::Session => {
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.granted.insert((client.to_owned(), grant_digest(request)));
             }
         }
         Answer::Once(request.grant.clone())
     }
 }
 
-impl Asking {
-    /// Returns who is asked.
+impl CallApproval {
+    /// Returns the approver for the runtime; `None` if the client cannot ask the user.
     pub(super) fn approver(&self) -> Option<Approver> {
-        if matches!(self.way, Way::Nobody) {
+        if matches!(self.method, AskMethod::Unavailable) {
             return None;
         }
-        let (questions, client, way) =
-            (self.questions.clone(), self.client.clone(), self.way.clone());
-        let (left, call) = (Arc::clone(&self.left), self.call.clone());
+        let (questions, client, method) =
+            (self.questions.clone(), self.client.clone(), self.method.clone());
+        let (unanswered, call) = (Arc::clone(&self.unanswered), self.call.clone());
         Some(Approver::new(move |request| {
-            if questions.is_granted(&client, granted(request)) {
+            if questions.is_granted(&client, grant_digest(request)) {
                 return Answer::Once(request.grant.clone());
             }
-            let said = match &way {
-                Way::Nobody => Said::No,
-                Way::Waiting(peer, runtime, taken_back) => runtime.block_on(async {
+            let decision = match &method {
+                AskMethod::Unavailable => Decision::No,
+                AskMethod::Blocking(peer, runtime, call_cancelled) => runtime.block_on(async {
                     tokio::select! {
-                        said = wait(peer, request, &call, &questions.look) => said,
-                        // Nobody waits for the answer any more.
-                        () = taken_back.cancelled() => Said::Nothing,
+                        decision = ask(peer, request, &call, &questions.discovery_flags) => decision,
+                        () = call_cancelled.cancelled() => Decision::Missing,
                     }
                 }),
-
-                Way::NextCall { about: Some(asked), said }
-                    if *asked == about(request, &client, &call) =>
+                AskMethod::NextCall { question: Some(question), decision }
+                    if *question == question_digest(request, &client, &call) =>
                 {
-                    *said
+                    *decision
                 }
-                Way::NextCall { .. } => {
-                    *left.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.clone());
-                    Said::Nothing
+                AskMethod::NextCall { .. } => {
+                    *unanswered.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.clone());
+                    Decision::Missing
                 }
             };
-            questions.answer(&client, request, said)
+            questions.answer(&client, request, decision)
         }))
     }
 
-    /// Returns the question that the call was left with, as the answer to it.
+    /// Returns the result that asks the client for the missing answer.
     pub(super) fn question(&self) -> Option<InputRequiredResult> {
-        let request = self.left.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let asked = InputRequest::Elicitation(ElicitRequest::new(question(
-            &request,
-            &self.call,
-            &self.questions.look,
-        )?));
-        let number = self.questions.open(about(&request, &self.client, &self.call))?;
-        let requests = BTreeMap::from([(QUESTION.to_owned(), asked)]);
-        Some(InputRequiredResult::new(Some(requests), Some(number)))
+        let request = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let form = elicitation(&request, &self.call, &self.questions.discovery_flags)?;
+        let input = InputRequest::Elicitation(ElicitRequest::new(form));
+        let id = self.questions.open(question_digest(&request, &self.client, &self.call))?;
+        let inputs = BTreeMap::from([(QUESTION_KEY.to_owned(), input)]);
+        Some(InputRequiredResult::new(Some(inputs), Some(id)))
     }
 }
 
-/// Asks and waits. A client that goes, fails or takes too long has not said yes.
-async fn wait(peer: &Peer<RoleServer>, request: &Request, call: &str, look: &str) -> Said {
-    let Some(question) = question(request, call, look) else { return Said::Nothing };
-    match peer.create_elicitation_with_timeout(question, Some(PATIENCE)).await {
+/// Asks the client and waits for the answer. If the client disconnects, fails or takes too long, there is no answer.
+async fn ask(
+    peer: &Peer<RoleServer>,
+    request: &Request,
+    call: &str,
+    discovery_flags: &str,
+) -> Decision {
+    let Some(form) = elicitation(request, call, discovery_flags) else {
+        return Decision::Missing;
+    };
+    match peer.create_elicitation_with_timeout(form, Some(ANSWER_TIMEOUT)).await {
         Ok(ElicitResult { action: ElicitationAction::Accept, content, .. }) => {
-            Said::read(&json!({"action": "accept", "content": content}))
+            Decision::parse(&json!({"action": "accept", "content": content}))
         }
-        Ok(_) => Said::No,
-        Err(_) => Said::Nothing,
+        Ok(_) => Decision::No,
+        Err(_) => Decision::Missing,
     }
 }
 
@@ -297,47 +315,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_clear_yes_is_one() {
-        for (answer, said) in [
-            (json!({"action": "accept", "content": {"decision": "once"}}), Said::Once),
-            (json!({"action": "accept", "content": {"decision": "session"}}), Said::Session),
-            (json!({"action": "accept", "content": {"decision": "no"}}), Said::No),
-            (json!({"action": "accept", "content": {"decision": true}}), Said::No),
-            (json!({"action": "accept", "content": {}}), Said::No),
-            (json!({"action": "accept"}), Said::No),
-            (json!({"action": "decline", "content": {"decision": "once"}}), Said::No),
-            (json!({"action": "cancel", "content": {"decision": "once"}}), Said::No),
-            (json!({"content": {"decision": "once"}}), Said::Nothing),
-            (json!("accept"), Said::Nothing),
-            (Value::Null, Said::Nothing),
+    fn only_an_explicit_yes_allows_a_run() {
+        for (answer, decision) in [
+            (json!({"action": "accept", "content": {"decision": "once"}}), Decision::Once),
+            (json!({"action": "accept", "content": {"decision": "session"}}), Decision::Session),
+            (json!({"action": "accept", "content": {"decision": "no"}}), Decision::No),
+            (json!({"action": "accept", "content": {"decision": true}}), Decision::No),
+            (json!({"action": "accept", "content": {}}), Decision::No),
+            (json!({"action": "accept"}), Decision::No),
+            (json!({"action": "decline", "content": {"decision": "once"}}), Decision::No),
+            (json!({"action": "cancel", "content": {"decision": "once"}}), Decision::No),
+            (json!({"content": {"decision": "once"}}), Decision::Missing),
+            (json!("accept"), Decision::Missing),
+            (Value::Null, Decision::Missing),
         ] {
-            assert_eq!(Said::read(&answer), said, "{answer}");
+            assert_eq!(Decision::parse(&answer), decision, "{answer}");
         }
     }
 
     #[test]
-    fn a_question_is_answered_once_and_the_oldest_is_forgotten() {
+    fn a_question_can_be_answered_once_and_the_oldest_is_dropped() {
         let questions = Questions::default();
-        let about = Digest::of(b"x");
-        let first = questions.open(about).unwrap();
-        let call = |number: &str| {
+        let question = Digest::of(b"x");
+        let first = questions.open(question).unwrap();
+        let call = |id: &str| {
             let mut call = CallToolRequestParams::new("skills.run_script");
-            call.request_state = Some(number.to_owned());
+            call.request_state = Some(id.to_owned());
             call
         };
-        let known = |number: &str| {
-            let Way::NextCall { about, .. } = questions.next_call(&call(number)) else {
-                panic!("it is of the newest revision")
+        let answered = |id: &str| {
+            let AskMethod::NextCall { question, .. } = questions.next_call(&call(id)) else {
+                panic!("a call of the newest revision")
             };
-            about
+            question
         };
-        assert_eq!(known(&first), Some(about));
-        assert_eq!(known(&first), None);
-        assert_eq!(known("0"), None);
-        let old = questions.open(about).unwrap();
-        for _ in 0..MOST_OPEN {
-            questions.open(about).unwrap();
+        assert_eq!(answered(&first), Some(question));
+        assert_eq!(answered(&first), None);
+        assert_eq!(answered("0"), None);
+        let oldest = questions.open(question).unwrap();
+        for _ in 0..MAX_OPEN {
+            questions.open(question).unwrap();
         }
-        assert_eq!(known(&old), None);
+        assert_eq!(answered(&oldest), None);
     }
 }

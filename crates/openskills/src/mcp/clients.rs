@@ -1,9 +1,10 @@
-//! What each client's session knows of skills.
+//! The runtime and the log session of each client.
 //!
-//! A client is told apart by what it cannot choose: that it started this process, the session that this server gave it, the token that it knows, or its
-//! connection. The name that it gives itself stands in the log, and opens nothing.
+//! A client is identified by what it cannot choose: that it started this process, the session ID that this server gave
+//! it, the token that it sends, or its connection. The name that it gives itself appears in the log, but grants
+//! nothing.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: how old what is known of skills is")]
+#![expect(clippy::disallowed_methods, reason = "the edge: the age of discovered skills")]
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,175 +15,181 @@ use openskills_runtime::{Approver, OpenSkillRuntime, RuntimeConfig, RuntimeError
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
-use super::Served;
+use super::ServeConfig;
 use super::ask::ClientProof;
 
-/// How many clients are kept in mind. The one that was quiet for longest is forgotten, and starts anew if it comes again.
-const MOST: usize = 64;
-/// How long what was discovered is taken for what there is.
-const FRESH: Duration = Duration::from_secs(2);
+/// The maximum number of clients whose state is kept. Beyond it, the state of the client that was idle for longest is
+/// dropped.
+const MAX_CLIENTS: usize = 64;
+/// After this time, skills are discovered again.
+const MAX_AGE: Duration = Duration::from_secs(2);
 
-/// The connection that a request came by.
+/// The number of the connection of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Connection(pub(super) u64);
 
-/// Who asks.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Client {
-    key: Key,
-    /// What it calls itself, fit for a name.
+    identity: Identity,
+    /// The name that it gives itself, made safe for a session ID.
     name: String,
 }
 
-/// What tells a client from others.
+/// What identifies a client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Key {
-    /// It started this process, or it knows the token: there is one user.
+enum Identity {
+    /// It started this process, or sends the token. All such clients belong to the same user.
     User,
-    /// The session that this server gave it.
+    /// The ID of the session that this server gave it.
     Session(String),
-    /// It has neither: its connection.
+    /// The number of its connection, if it has neither.
     Connection(u64),
 }
 
 impl Client {
-    /// Returns who makes a request.
+    /// Returns the sender of a request.
     pub(super) fn of(context: &RequestContext<RoleServer>, proof: ClientProof) -> Self {
         let name = context.client_info().map(|info| info.name).unwrap_or_default();
-        let plain =
+        let to_plain =
             |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
-        let name: String = name.chars().take(48).map(plain).collect();
+        let name: String = name.chars().take(48).map(to_plain).collect();
         let name = if name.is_empty() { "unnamed".to_owned() } else { name };
         let parts = context.extensions.get::<Parts>();
         let session = parts
             .and_then(|parts| parts.headers.get("mcp-session-id")?.to_str().ok())
             .map(str::to_owned);
         let connection = parts.and_then(|parts| parts.extensions.get::<Connection>());
-        let key = match (session, connection, proof) {
-            (Some(session), _, _) => Key::Session(session),
-            (None, None, _) | (None, _, ClientProof::Proven) => Key::User,
-            (None, Some(Connection(number)), ClientProof::Anybody) => Key::Connection(*number),
+        let identity = match (session, connection, proof) {
+            (Some(session), _, _) => Identity::Session(session),
+            (None, None, _) | (None, _, ClientProof::Proven) => Identity::User,
+            (None, Some(Connection(number)), ClientProof::Unproven) => {
+                Identity::Connection(*number)
+            }
         };
-        Self { key, name }
+        Self { identity, name }
     }
 
-    /// Returns what tells it from others, as text.
+    /// Returns its identity as text.
     pub(super) fn key(&self) -> String {
-        format!("{:?}", self.key)
+        format!("{:?}", self.identity)
     }
 }
 
-/// What a client's session knows of skills, and since when.
-struct Known {
+/// A runtime that has discovered the skills.
+struct Discovery {
     runtime: OpenSkillRuntime,
-    since: Instant,
-    /// How many changes of skills had been noticed then.
+    discovered_at: Instant,
+    /// The number of change notifications up to then.
     changes: u64,
 }
 
-/// What a client knows; nothing before its first question.
-type Shared = Arc<Mutex<Option<Known>>>;
+/// The runtime of a client; `None` before its first request.
+type SharedDiscovery = Arc<Mutex<Option<Discovery>>>;
 
-/// A client that is kept in mind.
-struct Kept {
-    known: Shared,
+/// The state of a client.
+struct ClientState {
+    discovery: SharedDiscovery,
+    /// Its session in the log.
     session_id: String,
-    used: Instant,
+    last_used: Instant,
 }
 
-/// Every client.
+/// All clients.
 #[derive(Clone)]
 pub(super) struct Clients {
-    served: Arc<Served>,
-    all: Arc<Mutex<All>>,
+    config: Arc<ServeConfig>,
+    table: Arc<Mutex<ClientTable>>,
 }
 
 #[derive(Default)]
-struct All {
-    clients: HashMap<Client, Kept>,
+struct ClientTable {
+    clients: HashMap<Client, ClientState>,
+    /// The number of clients so far.
     count: u64,
 }
 
 impl Clients {
-    pub(super) fn new(served: Arc<Served>) -> Self {
-        Self { served, all: Arc::default() }
+    pub(super) fn new(config: Arc<ServeConfig>) -> Self {
+        Self { config, table: Arc::default() }
     }
 
-    pub(super) fn served(&self) -> &Served {
-        &self.served
+    pub(super) fn config(&self) -> &ServeConfig {
+        &self.config
     }
 
-    /// Does work with the runtime of a client. What was discovered is looked at again if it is old, or if there were
-    /// `changes` since.
-    pub(super) fn with<T>(
+    /// Calls `work` with the runtime of a client. Discovers the skills again if the last discovery is old, or if there
+    /// were more `changes` since.
+    pub(super) fn with_runtime<T>(
         &self,
         client: &Client,
         changes: u64,
         work: impl FnOnce(&mut OpenSkillRuntime) -> T,
     ) -> Result<T, RuntimeError> {
-        let (shared, session_id) = self.kept(client);
-        // Discovery blocks this client only.
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = match shared.take() {
-            Some(mut known) => {
-                if known.since.elapsed() > FRESH || known.changes < changes {
-                    known.runtime.rediscover()?;
-                    (known.since, known.changes) = (Instant::now(), changes);
+        let (discovery, session_id) = self.state(client);
+        // The lock belongs to this client, so discovery does not block others.
+        let mut shared = discovery.lock().unwrap_or_else(PoisonError::into_inner);
+        let discovery = match shared.take() {
+            Some(mut discovery) => {
+                if discovery.discovered_at.elapsed() > MAX_AGE || discovery.changes < changes {
+                    discovery.runtime.rediscover()?;
+                    (discovery.discovered_at, discovery.changes) = (Instant::now(), changes);
                 }
-                known
+                discovery
             }
             None => {
-                let mut runtime = OpenSkillRuntime::with_config(self.config(session_id));
+                let mut runtime = OpenSkillRuntime::with_config(self.runtime_config(session_id));
                 runtime.discover_skills()?;
-                Known { runtime, since: Instant::now(), changes }
+                Discovery { runtime, discovered_at: Instant::now(), changes }
             }
         };
-        Ok(work(&mut shared.insert(known).runtime))
+        Ok(work(&mut shared.insert(discovery).runtime))
     }
 
-    /// The same for work that takes long: it has a runtime of its own, so that nobody waits for it.
-    pub(super) fn alone<T>(
+    /// Like [`Self::with_runtime`], for long operations: uses a separate runtime, so that other requests of the client
+    /// are not blocked.
+    pub(super) fn with_own_runtime<T>(
         &self,
         client: &Client,
         approver: Option<Approver>,
-        work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> T,
+        work: impl FnOnce(&mut OpenSkillRuntime, &ServeConfig) -> T,
     ) -> Result<T, RuntimeError> {
-        let (_, session_id) = self.kept(client);
-        let config = RuntimeConfig { approver, ..self.config(session_id) };
+        let (_, session_id) = self.state(client);
+        let config = RuntimeConfig { approver, ..self.runtime_config(session_id) };
         let mut runtime = OpenSkillRuntime::with_config(config);
         runtime.discover_skills()?;
-        Ok(work(&mut runtime, &self.served))
+        Ok(work(&mut runtime, &self.config))
     }
 
-    /// Returns what a client knows, and its session in the log.
-    fn kept(&self, client: &Client) -> (Shared, String) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = all.clients.get_mut(client) {
-            kept.used = Instant::now();
-            return (Arc::clone(&kept.known), kept.session_id.clone());
+    /// Returns the runtime of a client and its session ID. Adds the client if it is new.
+    fn state(&self, client: &Client) -> (SharedDiscovery, String) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = table.clients.get_mut(client) {
+            state.last_used = Instant::now();
+            return (Arc::clone(&state.discovery), state.session_id.clone());
         }
-        while all.clients.len() >= MOST {
-            let quiet = all.clients.iter().min_by_key(|(_, kept)| kept.used);
-            let Some(quiet) = quiet.map(|(client, _)| client.clone()) else { break };
-            all.clients.remove(&quiet);
+        while table.clients.len() >= MAX_CLIENTS {
+            let oldest = table.clients.iter().min_by_key(|(_, state)| state.last_used);
+            let Some(oldest) = oldest.map(|(client, _)| client.clone()) else { break };
+            table.clients.remove(&oldest);
         }
-        all.count += 1;
-        // The number makes it this client's own, whatever others call themselves.
-        let session_id = match (all.count, &self.served.session) {
-            (1, session) => format!("mcp-{}-{session}", client.name),
-            (count, session) => format!("mcp-{}-{session}-{count}", client.name),
+        table.count += 1;
+        // The number makes the ID unique, even if several clients give themselves the same name.
+        let session_id = match (table.count, &self.config.session_suffix) {
+            (1, suffix) => format!("mcp-{}-{suffix}", client.name),
+            (count, suffix) => format!("mcp-{}-{suffix}-{count}", client.name),
         };
-        let known = Shared::default();
-        let kept = Kept {
-            known: Arc::clone(&known),
+        let discovery = SharedDiscovery::default();
+        let state = ClientState {
+            discovery: Arc::clone(&discovery),
             session_id: session_id.clone(),
-            used: Instant::now(),
+            last_used: Instant::now(),
         };
-        all.clients.insert(client.clone(), kept);
-        (known, session_id)
+        table.clients.insert(client.clone(), state);
+        (discovery, session_id)
     }
 
-    fn config(&self, session_id: String) -> RuntimeConfig {
-        RuntimeConfig { session_id: Some(session_id), ..self.served.config.clone() }
+    fn runtime_config(&self, session_id: String) -> RuntimeConfig {
+        RuntimeConfig { session_id: Some(session_id), ..self.config.runtime.clone() }
     }
 }

@@ -1,4 +1,5 @@
-//! Where MCP clients keep their servers, and how this one is written down there: nothing else in a file changes, comments included.
+//! The config files of MCP clients: where they are, and how to add or remove this server. Nothing else in a file
+//! changes, including comments.
 
 mod json;
 mod toml;
@@ -6,9 +7,9 @@ mod toml;
 use openskills_runtime::Places;
 use skill_fs::AbsPath;
 
-use self::json::{Field, Shape};
+use self::json::{EntryFormat, Field};
 
-/// A client that can be told of this server.
+/// An MCP client whose config file can be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ClientKind {
     /// Claude Code
@@ -35,140 +36,144 @@ pub(crate) enum ClientKind {
     Zed,
 }
 
-/// Whose file is written.
+/// Which config file of a client is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// The user's own: for every project.
+pub(crate) enum ConfigScope {
+    /// The user's file, for all projects.
     User,
-    /// The project's: for everybody who works on it.
+    /// The project's file, for everyone who works on the project.
     Project,
 }
 
-/// How a client starts the server.
+/// The command with which a client starts the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) command: String,
+pub(crate) struct ServerCommand {
+    pub(crate) program: String,
     pub(crate) args: Vec<String>,
 }
 
-/// Why a client has no file to write.
+/// Why there is no config file to edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoFile {
-    /// It reads none in a project.
-    InProject,
-    /// Nobody knows where the user's files are.
-    Homeless,
-    /// The variable that says where its files are is no absolute path.
-    Variable(&'static str),
+pub(crate) enum NoConfigFile {
+    /// The client does not read a file in projects.
+    NotInProjects,
+    /// The home folder is not known.
+    NoHome,
+    /// The environment variable with this name does not contain an absolute path.
+    RelativePath(&'static str),
 }
 
 impl ClientKind {
-    /// Returns the word that it is named by.
-    pub(crate) fn word(self) -> String {
+    /// Returns the name of the client on the command line.
+    pub(crate) fn name(self) -> String {
         let value = clap::ValueEnum::to_possible_value(&self);
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns the files that it reads, the one that is made if there is none first. `variable` reads the environment.
+    /// Returns the files that the client reads. The first one is created if none exists. `variable` reads the
+    /// environment.
     pub(crate) fn files(
         self,
-        reach: Reach,
+        scope: ConfigScope,
         places: &Places,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Vec<AbsPath>, NoFile> {
-        if reach == Reach::Project {
+    ) -> Result<Vec<AbsPath>, NoConfigFile> {
+        if scope == ConfigScope::Project {
             let names: &[&str] = match self {
                 Self::ClaudeCode => &[".mcp.json"],
                 Self::Codex => &[".codex/config.toml"],
-                // It reads .mcp.json as well, which is Claude Code's.
+                // It also reads .mcp.json, but that is Claude Code's file.
                 Self::CopilotCli => &[".github/mcp.json"],
                 Self::Cursor => &[".cursor/mcp.json"],
                 Self::Gemini => &[".gemini/settings.json"],
                 Self::OpenCode => &["opencode.json", "opencode.jsonc"],
                 Self::VsCode => &[".vscode/mcp.json"],
                 Self::Zed => &[".zed/settings.json"],
-                Self::ClaudeDesktop | Self::Windsurf => return Err(NoFile::InProject),
+                Self::ClaudeDesktop | Self::Windsurf => return Err(NoConfigFile::NotInProjects),
             };
             return Ok(names.iter().map(|name| places.cwd.join(name)).collect());
         }
-        let home = || places.home.clone().ok_or(NoFile::Homeless);
-        // The folder that a variable of the client's own names, else one in the home.
-        let own = |name: &'static str, folder: &str| match variable(name) {
+        let home = || places.home.clone().ok_or(NoConfigFile::NoHome);
+        // The folder in the client's own variable, or else a folder in the home folder.
+        let client_folder = |name: &'static str, folder: &str| match variable(name) {
             Some(path) if !path.is_empty() => {
-                AbsPath::new(path).map_err(|_| NoFile::Variable(name))
+                AbsPath::new(path).map_err(|_| NoConfigFile::RelativePath(name))
             }
             _ => Ok(home()?.join(folder)),
         };
-        // By the specification a path that is not absolute does not count.
+        // The XDG specification says that relative paths must be ignored.
         let xdg = || match variable("XDG_CONFIG_HOME").map(AbsPath::new) {
             Some(Ok(folder)) => Ok(folder),
             Some(Err(_)) | None => Ok(home()?.join(".config")),
         };
         let is_mac = cfg!(target_os = "macos");
-        let desktop =
+        let desktop_config =
             || if is_mac { Ok(home()?.join("Library/Application Support")) } else { xdg() };
         Ok(vec![match self {
-            Self::ClaudeCode => own("CLAUDE_CONFIG_DIR", "")?.join(".claude.json"),
-            Self::ClaudeDesktop => desktop()?.join("Claude/claude_desktop_config.json"),
-            Self::Codex => own("CODEX_HOME", ".codex")?.join("config.toml"),
-            Self::CopilotCli => own("COPILOT_HOME", ".copilot")?.join("mcp-config.json"),
+            Self::ClaudeCode => client_folder("CLAUDE_CONFIG_DIR", "")?.join(".claude.json"),
+            Self::ClaudeDesktop => desktop_config()?.join("Claude/claude_desktop_config.json"),
+            Self::Codex => client_folder("CODEX_HOME", ".codex")?.join("config.toml"),
+            Self::CopilotCli => client_folder("COPILOT_HOME", ".copilot")?.join("mcp-config.json"),
             Self::Cursor => home()?.join(".cursor/mcp.json"),
-            Self::Gemini => own("GEMINI_CLI_HOME", "")?.join(".gemini/settings.json"),
+            Self::Gemini => client_folder("GEMINI_CLI_HOME", "")?.join(".gemini/settings.json"),
             Self::OpenCode => {
                 let folder = xdg()?.join("opencode");
                 return Ok(vec![folder.join("opencode.json"), folder.join("opencode.jsonc")]);
             }
-            Self::VsCode => desktop()?.join("Code/User/mcp.json"),
+            Self::VsCode => desktop_config()?.join("Code/User/mcp.json"),
             Self::Windsurf => home()?.join(".codeium/windsurf/mcp_config.json"),
             Self::Zed if is_mac => home()?.join(".config/zed/settings.json"),
             Self::Zed => xdg()?.join("zed/settings.json"),
         }])
     }
 
-    /// Returns whether it must be told where the program is: a program with windows is not started by a shell, and may not have the user's PATH.
+    /// Returns true if the client needs the full path of the program. A desktop app is not started by a shell, so it
+    /// may not have the user's PATH.
     pub(crate) fn needs_path(self) -> bool {
         self == Self::ClaudeDesktop
     }
 
-    /// Returns the text of its file with the server in it; without it, if there is no entry. `None` stands for a file that is not there.
-    pub(crate) fn edited(
+    /// Returns the text of the client's file with this server, or without it if `command` is `None`. A `text` of `None`
+    /// means that the file does not exist.
+    pub(crate) fn edit(
         self,
         text: Option<&str>,
         name: &str,
-        entry: Option<&Entry>,
+        command: Option<&ServerCommand>,
     ) -> Result<String, String> {
         let text = text.unwrap_or_default();
-        // Some editors begin a file with it.
+        // Some editors write a byte order mark.
         let (mark, text) = match text.strip_prefix('\u{feff}') {
             Some(rest) => ("\u{feff}", rest),
             None => ("", text),
         };
         let edited = if self == Self::Codex {
-            toml::edited(text, name, entry)
+            toml::edit(text, name, command)
         } else {
-            let shape = self.shape(text, entry);
-            match entry {
-                Some(_) => json::with(text, &shape, name),
-                None => json::without(text, &shape, name),
+            let format = self.entry_format(text, command);
+            match command {
+                Some(_) => json::add(text, &format, name),
+                None => json::remove(text, &format, name),
             }
         };
         edited.map(|edited| format!("{mark}{edited}"))
     }
 
-    /// Returns how its file of JSON names servers.
-    fn shape(self, text: &str, entry: Option<&Entry>) -> Shape {
-        let (command, args) = entry
-            .map_or_else(Default::default, |entry| (entry.command.clone(), entry.args.clone()));
+    /// Returns the format of a server's entry in the client's JSON file.
+    fn entry_format(self, text: &str, command: Option<&ServerCommand>) -> EntryFormat {
+        let (program, args) = command.map_or_else(Default::default, |command| {
+            (command.program.clone(), command.args.clone())
+        });
         let kind = |kind: &str| ("type", Field::Text(kind.to_owned()));
-        let all = std::iter::once(command.clone()).chain(args.clone()).collect();
-        let program = [("command", Field::Text(command)), ("args", Field::Texts(args))];
-        let typed = |word: &str| std::iter::once(kind(word)).chain(program.clone()).collect();
+        let command_line = std::iter::once(program.clone()).chain(args.clone()).collect();
+        let untyped = [("command", Field::Text(program)), ("args", Field::Texts(args))];
+        let typed = |name: &str| std::iter::once(kind(name)).chain(untyped.clone()).collect();
         let (keys, fields, defaults): (&[&str], Vec<_>, Vec<_>) = match self {
             Self::VsCode => (&["servers"], typed("stdio"), vec![]),
-            Self::Zed => (&["context_servers"], program.to_vec(), vec![]),
+            Self::Zed => (&["context_servers"], untyped.to_vec(), vec![]),
             Self::OpenCode => {
-                let fields = vec![kind("local"), ("command", Field::Texts(all))];
-                // Version 2 has an object of its own for servers, and reads files of version 1 as well.
+                let fields = vec![kind("local"), ("command", Field::Texts(command_line))];
+                // Version 2 has a separate object for servers, and also reads files of version 1.
                 if json::has_servers(text, &["mcp", "servers"]) {
                     (&["mcp", "servers"], fields, vec![])
                 } else {
@@ -180,25 +185,26 @@ impl ClientKind {
                 (&["mcpServers"], typed("local"), vec![tools])
             }
             Self::Gemini | Self::Windsurf | Self::ClaudeDesktop => {
-                (&["mcpServers"], program.to_vec(), vec![])
+                (&["mcpServers"], untyped.to_vec(), vec![])
             }
             Self::ClaudeCode | Self::Cursor | Self::Codex => {
                 (&["mcpServers"], typed("stdio"), vec![])
             }
         };
-        Shape { keys, fields, defaults }
+        EntryFormat { keys, fields, defaults }
     }
 }
 
-/// Refuses an entry that starts something else: it is another server's, which only has the name.
-fn check_own(words: &[&str], name: &str) -> Result<(), String> {
-    let program = words.first().map(|word| word.rsplit(['/', '\\']).next().unwrap_or(word));
+/// Fails if an entry does not start openskills: it belongs to another server with the same name.
+fn check_is_own(command_line: &[&str], name: &str) -> Result<(), String> {
+    let program = command_line.first();
+    let program = program.map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path));
     let is_own = program.is_some_and(|program| program.starts_with("openskills"))
-        && words.get(1) == Some(&"mcp");
+        && command_line.get(1) == Some(&"mcp");
     if is_own {
         return Ok(());
     }
-    Err(format!("`{name}` is the name of another server; choose a different one with --name"))
+    Err(format!("it has another server named `{name}`; choose a different name with --name"))
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
-//! What a client is told when something fails. Whoever reads it is a model: it is told which tool helps, and what only the user can do, and
-//! never where on this machine something is.
+//! Error messages for clients. Models read them, so they say which tool helps and what only the user can do. They never
+//! contain paths of this machine.
 
 use openskills_runtime::{RuntimeError, one_line};
 
-use super::Served;
+use super::ServeConfig;
 use super::tools::Tool;
 
-/// Returns what went wrong without where on this machine: clients know skills by their ids and files by their paths in them.
+/// Returns the message of an error without paths of this machine. Clients know skills by their IDs, and files by their
+/// paths in the skill.
 pub(super) fn for_client(error: &RuntimeError) -> String {
     let path = match error {
         RuntimeError::Files(error) => error.path(),
@@ -19,37 +20,38 @@ pub(super) fn for_client(error: &RuntimeError) -> String {
     error.to_string().replace(path, name)
 }
 
-/// Returns what went wrong, and what a model can do about it.
-pub(super) fn for_model(error: &RuntimeError, served: &Served) -> String {
-    let what = one_line(&for_client(error));
-    match hint(error, served) {
-        Some(hint) => format!("{what}\nhint: {}", one_line(&hint)),
-        None => what,
+/// Returns the message of an error and a hint for the model.
+pub(super) fn for_model(error: &RuntimeError, config: &ServeConfig) -> String {
+    let message = one_line(&for_client(error));
+    match hint(error, config) {
+        Some(hint) => format!("{message}\nhint: {}", one_line(&hint)),
+        None => message,
     }
 }
 
-fn hint(error: &RuntimeError, served: &Served) -> Option<String> {
-    let tool = |tool: Tool| tool.name(served.names);
-    let meant = |nearest: &Option<String>| {
+fn hint(error: &RuntimeError, config: &ServeConfig) -> Option<String> {
+    let tool = |tool: Tool| tool.name(config.tool_names);
+    let did_you_mean = |nearest: &Option<String>| {
         nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
     };
     match error {
         RuntimeError::SkillNotFound { nearest, .. } => {
-            Some(meant(nearest).unwrap_or_else(|| format!("{} lists all skills", tool(Tool::List))))
+            let call = || format!("call {} to list all skills", tool(Tool::List));
+            Some(did_you_mean(nearest).unwrap_or_else(call))
         }
-        RuntimeError::ResourceNotFound { nearest, .. } => Some(
-            meant(nearest)
-                .unwrap_or_else(|| format!("{} lists the files of a skill", tool(Tool::Read))),
-        ),
+        RuntimeError::ResourceNotFound { nearest, .. } => {
+            let call = || format!("call {} to list a skill's files", tool(Tool::Read));
+            Some(did_you_mean(nearest).unwrap_or_else(call))
+        }
         RuntimeError::NeedsApproval { hint: Some(hint), .. } => {
             // Clients must not learn which folders the server was started with.
-            let folders = if served.look.is_empty() {
+            let folders = if config.discovery_flags.is_empty() {
                 ""
             } else {
                 " (with the same --dir folders as this server)"
             };
             Some(format!(
-                "only the user can approve it; ask them to use a terminal: {hint}{folders}"
+                "only the user can approve it; ask them to do it in a terminal: {hint}{folders}"
             ))
         }
         RuntimeError::Declined { .. } => {
@@ -64,7 +66,7 @@ fn hint(error: &RuntimeError, served: &Served) -> Option<String> {
         | RuntimeError::WasmError { .. }
         | RuntimeError::SandboxUnavailable { .. } => error.hint(),
         RuntimeError::SkillChanged { .. } => Some(format!("call {} again", tool(Tool::Read))),
-        // What else helps is done on the command line, by the user.
+        // Other hints are about the command line and would not help the model.
         _ => None,
     }
 }

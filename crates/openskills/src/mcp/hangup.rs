@@ -1,12 +1,12 @@
-//! Notices that nobody writes to standard input any more, even while there is more in it than anybody reads.
+//! Notices when the client closes its end of stdin, even while stdin still holds data that was not read.
 
 #[cfg(unix)]
-pub(super) fn when_gone(then: impl FnOnce() + Send + 'static) {
+pub(super) fn on_hangup(then: impl FnOnce() + Send + 'static) {
     use rustix::event::{PollFd, PollFlags, poll};
     std::thread::spawn(move || {
         let stdin = std::io::stdin();
         loop {
-            // Nothing is asked for: the end is told in any case.
+            // Hangups and errors are reported even if no events are requested.
             let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
             match poll(&mut fds, None) {
                 Ok(_) if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => break,
@@ -19,4 +19,4 @@ pub(super) fn when_gone(then: impl FnOnce() + Send + 'static) {
 }
 
 #[cfg(not(unix))]
-pub(super) fn when_gone(_: impl FnOnce() + Send + 'static) {}
+pub(super) fn on_hangup(_: impl FnOnce() + Send + 'static) {}

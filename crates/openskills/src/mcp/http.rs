@@ -1,7 +1,7 @@
-//! Streamable HTTP: one address, `/mcp`, on this machine unless somebody says otherwise.
+//! The Streamable HTTP transport: one endpoint, `/mcp`, by default only on this machine.
 //!
-//! Before a request reaches the server: its path, the token, and the names of host and origin. A web page of another origin reaches nothing, by whatever name it calls
-//! this machine.
+//! Before a request reaches the server, its path, its token, its host and its origin are checked. Web pages of other
+//! origins cannot connect, whatever host name they use for this machine.
 
 mod events;
 mod origins;
@@ -36,103 +36,104 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::events::{AnyBody, Events};
 use self::origins::Origins;
-use self::sessions::{InUse, Kind, Sessions};
-use super::Served;
+use self::sessions::{SessionUse, Sessions, UseKind};
+use super::ServeConfig;
 use super::ask::ClientProof;
 use super::clients::Connection;
 use super::incoming::{self, Incoming, Message};
 use super::server::Server;
-use super::stalled::Stalled;
+use super::write_timeout::WriteTimeout;
 use crate::signals::{self, AfterRuns};
 
-/// The only path that is served.
 const PATH: &str = "/mcp";
-/// How many connections there may be at once; more wait. Streams for what the server says by itself are counted apart, so that they never keep a
-/// request waiting.
-const MOST_CONNECTIONS: usize = 512;
-const MOST_STREAMS: usize = 512;
-/// How long a client may take to send the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How long a client may take to read what is written to it.
-const WRITE_TIME: Duration = Duration::from_secs(20);
-/// How long it may take to send the rest of it, and how much that may be.
-const BODY_TIME: Duration = Duration::from_secs(15);
+/// The maximum number of connections at once; more have to wait. Event streams opened with GET have their own limit, so
+/// that they never block requests.
+const MAX_CONNECTIONS: usize = 512;
+const MAX_STREAMS: usize = 512;
+/// How long a client may take to send the headers of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a write to a client may be blocked.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a client may take to send the body of a request, and the maximum size of the body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_BODY: usize = 4 << 20;
-/// How often a client that waits is written to: a client that has gone is noticed by that.
-const KEEP_ALIVE: Duration = Duration::from_secs(2);
-/// How soon an answer must be there to be one message. One that takes longer is a stream, in which the client is told that somebody works on it.
-const SOON: Duration = Duration::from_millis(500);
-/// The shortest token.
+/// How often something is written to a waiting client, to notice when it has disconnected.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
+/// A response that is ready within this time is sent as JSON. A later one is sent as an event stream, which can carry
+/// keep-alives and progress before it.
+const JSON_TIMEOUT: Duration = Duration::from_millis(500);
+/// The minimum length of a token.
 const MIN_TOKEN: usize = 16;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// What the library wants every client to say that it takes; what a client really takes is seen to here.
-const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// The library requires this `Accept` header in every request. This module handles what the client really accepts.
+const JSON_AND_EVENTS: HeaderValue =
+    HeaderValue::from_static("application/json, text/event-stream");
 
-/// How to be reached.
+/// The options of the HTTP server.
 #[derive(Debug, Clone)]
-pub(crate) struct Http {
-    /// Where to listen.
+pub(crate) struct HttpOptions {
     pub(crate) address: SocketAddr,
-    /// What a client must know.
+    /// The token that clients must send.
     pub(crate) token: Option<String>,
-    /// By which names a client may call this machine, beside the address itself.
+    /// The host names that clients may use, in addition to the address.
     pub(crate) hosts: Vec<String>,
-    /// Which web pages may reach it, beside its own address.
+    /// The origins of web pages that may connect, in addition to the server's own.
     pub(crate) origins: Vec<String>,
 }
 
-impl Http {
-    /// Refuses what would let strangers in.
+impl HttpOptions {
+    /// Rejects options that would let anyone connect.
     pub(crate) fn check(&self) -> Result<(), String> {
         match &self.token {
             None if !self.address.ip().is_loopback() => Err(format!(
-                "{} can be reached from other machines, so a token is needed",
+                "{} can be reached from other machines, so a token is required",
                 self.address
             )),
-            Some(token) if token.len() < MIN_TOKEN => {
-                Err(format!("the token has {} characters; it needs {MIN_TOKEN}", token.len()))
-            }
+            Some(token) if token.len() < MIN_TOKEN => Err(format!(
+                "the token has {} characters; at least {MIN_TOKEN} are required",
+                token.len()
+            )),
             Some(token) if !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                Err("the token has a character that no header can hold".to_owned())
+                Err("the token contains a character that is not allowed in an HTTP header"
+                    .to_owned())
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Serves any number of clients, until the process is told to end. `told` is given the address.
+/// Serves any number of clients until the process is terminated. Calls `on_listening` with the URL.
 pub(crate) async fn serve_http(
-    served: Served,
-    http: Http,
-    told: impl FnOnce(&str),
+    config: ServeConfig,
+    options: HttpOptions,
+    on_listening: impl FnOnce(&str),
 ) -> anyhow::Result<()> {
-    http.check().map_err(anyhow::Error::msg)?;
+    options.check().map_err(anyhow::Error::msg)?;
     let listener =
-        listen(http.address).with_context(|| format!("cannot listen on {}", http.address))?;
-    let address = listener.local_addr().context("cannot tell where it listens")?;
-    let proof = if http.token.is_some() { ClientProof::Proven } else { ClientProof::Anybody };
-    let server = Server::new(served, proof);
-    let running = server.running().clone();
-    signals::watch(&running, AfterRuns::Exit)?;
-    let (names, origins) = names(&http, address);
-    let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(names)
+        listen(options.address).with_context(|| format!("cannot listen on {}", options.address))?;
+    let address = listener.local_addr().context("cannot get the address of the listener")?;
+    let proof = if options.token.is_some() { ClientProof::Proven } else { ClientProof::Unproven };
+    let server = Server::new(config, proof);
+    let runs = server.runs().clone();
+    signals::watch(&runs, AfterRuns::Exit)?;
+    let (hosts, origins) = allowed_hosts_and_origins(&options, address);
+    let http_config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
         .with_allowed_origins(origins.all())
         .enforce_origin_validation()
         .with_sse_retry(None)
-        .with_sse_keep_alive(Some(KEEP_ALIVE));
-    let ends = config.cancellation_token.clone();
-    let make = move || Ok(server.clone());
+        .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL));
+    let shutdown = http_config.cancellation_token.clone();
+    let new_server = move || Ok(server.clone());
     let sessions = Sessions::new();
-    let service = StreamableHttpService::new(make, sessions.manager(), config);
-    told(&format!("http://{address}{PATH}"));
-    let token = http.token.as_deref().map(digest);
-    let streams = Arc::new(Semaphore::new(MOST_STREAMS));
-    let gate = Arc::new(Gate { service, sessions, token, origins, streams });
-    let accepting = accept(listener, gate);
-    accepting.await;
-    ends.cancel();
-    running.cancel();
+    let service = StreamableHttpService::new(new_server, sessions.manager(), http_config);
+    on_listening(&format!("http://{address}{PATH}"));
+    let token = options.token.as_deref().map(digest);
+    let stream_permits = Arc::new(Semaphore::new(MAX_STREAMS));
+    let gate = Arc::new(Gate { service, sessions, token, origins, stream_permits });
+    accept(listener, gate).await;
+    shutdown.cancel();
+    runs.cancel();
     Ok(())
 }
 
@@ -141,230 +142,252 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    // As many as may be at work may wait to be taken.
+    // As many connections as are allowed at once may also wait to be accepted.
     socket.listen(1024)
 }
 
-/// Returns the names by which this machine may be called, and the web pages that may reach it.
-fn names(http: &Http, address: SocketAddr) -> (Vec<String>, Origins) {
+/// Returns the host names that clients may use, and the origins of web pages that may connect.
+fn allowed_hosts_and_origins(options: &HttpOptions, address: SocketAddr) -> (Vec<String>, Origins) {
     let port = address.port();
-    let mut names = vec![address.ip().to_string()];
+    let mut hosts = vec![address.ip().to_string()];
     if address.ip().is_loopback() {
-        names.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+        hosts.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     }
-    let shown = |name: &String| {
-        if name.contains(':') { format!("[{name}]") } else { name.clone() }
+    let in_url = |host: &String| {
+        if host.contains(':') { format!("[{host}]") } else { host.clone() }
     };
-    let own = names.iter().map(|name| format!("http://{}:{port}", shown(name)));
-    let origins = Origins::new(own.chain(http.origins.iter().cloned()));
-    names.extend(http.hosts.iter().cloned());
-    (names, origins)
+    let own = hosts.iter().map(|host| format!("http://{}:{port}", in_url(host)));
+    let origins = Origins::new(own.chain(options.origins.iter().cloned()));
+    hosts.extend(options.hosts.iter().cloned());
+    (hosts, origins)
 }
 
 async fn accept(listener: TcpListener, gate: Arc<Gate>) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     for number in 0_u64.. {
-        let Ok(held) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
-            // Too many open files, or a client that went at once: others may still come.
+            // Too many open files, or the client disconnected at once. Later connections may still succeed.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let gate = Arc::clone(&gate);
-        let held = Arc::new(Mutex::new(Some(held)));
+        let permit = Arc::new(Mutex::new(Some(permit)));
         tokio::spawn(async move {
-            let place = Arc::clone(&held);
-            let answer = service_fn(move |request: Request<IncomingBody>| {
+            let connection_permit = Arc::clone(&permit);
+            let service = service_fn(move |request: Request<IncomingBody>| {
                 let gate = Arc::clone(&gate);
-                // A stream that stays open gives its place to others.
+                // An event stream stays open, so it does not count as a connection.
                 if request.method() == Method::GET {
-                    place.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    connection_permit.lock().unwrap_or_else(PoisonError::into_inner).take();
                 }
-                async move { Ok::<_, Infallible>(gate.answer(request, Connection(number)).await) }
+                async move { Ok::<_, Infallible>(gate.respond(request, Connection(number)).await) }
             });
-            // What becomes of one connection is the client's own business.
+            // An error of one connection concerns only its client.
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIME)
-                .serve_connection(TokioIo::new(Stalled::new(stream, WRITE_TIME)), answer)
+                .header_read_timeout(HEADER_TIMEOUT)
+                .serve_connection(TokioIo::new(WriteTimeout::new(stream, WRITE_TIMEOUT)), service)
                 .await;
-            drop(held);
+            drop(permit);
         });
     }
 }
 
-/// What stands before the server.
+/// Checks requests before they reach the server.
 struct Gate {
     service: StreamableHttpService<Server, LocalSessionManager>,
     sessions: Sessions,
     token: Option<Digest>,
     origins: Origins,
-    /// How many more streams there may be.
-    streams: Arc<Semaphore>,
+    stream_permits: Arc<Semaphore>,
 }
 
-type Answer = Response<AnyBody>;
+type HttpResponse = Response<AnyBody>;
 
-/// Digests are compared in place of tokens: how long that takes tells nothing of the token.
+/// Returns the digest of a token. Digests are compared instead of tokens, so that timing reveals nothing about the
+/// token.
 fn digest(token: &str) -> Digest {
     Digest::of(token.as_bytes())
 }
 
 impl Gate {
-    /// Answers a request, and tells a browser which pages may read the answer.
-    async fn answer(&self, request: Request<IncomingBody>, connection: Connection) -> Answer {
-        let origin = self.origins.of(request.headers());
-        // A browser asks what a page may send before the page sends it.
-        let is_asked = request.method() == Method::OPTIONS;
-        let mut answer = match origin {
-            Some(_) if is_asked => {
-                let mut answer = refusal(StatusCode::NO_CONTENT, "");
-                origins::allow_request(answer.headers_mut());
-                answer
+    /// Responds to a request. Adds CORS headers for allowed origins.
+    async fn respond(
+        &self,
+        request: Request<IncomingBody>,
+        connection: Connection,
+    ) -> HttpResponse {
+        let origin = self.origins.allowed(request.headers());
+        let is_preflight = request.method() == Method::OPTIONS;
+        let mut response = match origin {
+            Some(_) if is_preflight => {
+                let mut response = text(StatusCode::NO_CONTENT, "");
+                origins::add_preflight_headers(response.headers_mut());
+                response
             }
             _ => self.admit(request, connection).await,
         };
         if let Some(origin) = origin {
-            origins::allow(origin, answer.headers_mut());
+            origins::add_cors_headers(origin, response.headers_mut());
         }
-        answer
+        response
     }
 
-    /// Lets a request in, or refuses it.
-    async fn admit(&self, request: Request<IncomingBody>, connection: Connection) -> Answer {
-        if !names_one_host(&request) {
-            return refusal(StatusCode::BAD_REQUEST, "a request names one host, without a user");
+    /// Checks a request and passes it to the server, or rejects it.
+    async fn admit(&self, request: Request<IncomingBody>, connection: Connection) -> HttpResponse {
+        if !has_one_host(&request) {
+            return text(
+                StatusCode::BAD_REQUEST,
+                "the request must name exactly one host, without user information",
+            );
         }
         if request.uri().path() != PATH {
-            return refusal(StatusCode::NOT_FOUND, "skills are served at /mcp");
+            return text(StatusCode::NOT_FOUND, "skills are served at /mcp");
         }
-        if !self.knows(request.headers().get(AUTHORIZATION)) {
-            let mut refused = refusal(StatusCode::UNAUTHORIZED, "a token is needed");
+        if !self.is_authorized(request.headers().get(AUTHORIZATION)) {
+            let mut response = text(StatusCode::UNAUTHORIZED, "a valid token is required");
             let bearer = HeaderValue::from_static("Bearer");
-            refused.headers_mut().insert(WWW_AUTHENTICATE, bearer);
-            return refused;
+            response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+            return response;
         }
         let (mut head, body) = request.into_parts();
-        // No stream can be taken up again, so none has a place to be taken up at.
+        // Event streams cannot be resumed.
         head.headers.remove("last-event-id");
         head.extensions.insert(connection);
         let body = Limited::new(body, MAX_BODY).collect();
-        let body = match tokio::time::timeout(BODY_TIME, body).await {
+        let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return refusal(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 4 MiB");
+                return text(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "the request body is larger than 4 MiB",
+                );
             }
-            Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request ends too early"),
-            Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request takes too long"),
+            Ok(Err(_)) => return text(StatusCode::BAD_REQUEST, "the request body is incomplete"),
+            Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the request timed out"),
         };
         if head.method != Method::POST {
-            let is_end = head.method == Method::DELETE;
-            let mut stays = Stays::default();
+            let is_delete = head.method == Method::DELETE;
+            let mut guards = RequestGuards::default();
             if head.method == Method::GET {
-                let Ok(room) = Arc::clone(&self.streams).try_acquire_owned() else {
-                    let told = "too many open streams";
-                    return refusal(StatusCode::SERVICE_UNAVAILABLE, told);
+                let Ok(permit) = Arc::clone(&self.stream_permits).try_acquire_owned() else {
+                    return text(StatusCode::SERVICE_UNAVAILABLE, "too many open streams");
                 };
-                let begun = self.sessions.begin(&mut head, Kind::Stream, None);
-                stays = Stays { _room: Some(room), _in_use: begun.ok().flatten() };
+                let session_use = self.sessions.begin_use(&mut head, UseKind::Stream, None);
+                guards = RequestGuards {
+                    _permit: Some(permit),
+                    _session_use: session_use.ok().flatten(),
+                };
             }
-            let mut answer = self.pass(head, body, Taken::Stream, stays).await;
-            // Clients of the official SDKs take 202 for a failure here.
-            if is_end && answer.status() == StatusCode::ACCEPTED {
-                *answer.status_mut() = StatusCode::OK;
+            let mut response = self.forward(head, body, Accepts::EventsOnly, guards).await;
+            // The clients of the official SDKs treat 202 as a failure here.
+            if is_delete && response.status() == StatusCode::ACCEPTED {
+                *response.status_mut() = StatusCode::OK;
             }
-            // A connection that gave up its place is not used again.
-            if !is_end {
-                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            // The connection has given up its permit, so it must not be used for another request.
+            if !is_delete {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            return answer;
+            return response;
         }
         match incoming::read(&body) {
-            Incoming::Nothing => refusal(StatusCode::BAD_REQUEST, "the request body is empty"),
-            Incoming::One(Err(refused)) => json(StatusCode::BAD_REQUEST, &refused),
-            Incoming::One(Ok(message)) => {
+            Incoming::Empty => text(StatusCode::BAD_REQUEST, "the request body is empty"),
+            Incoming::Single(Err(error)) => json(StatusCode::BAD_REQUEST, &error),
+            Incoming::Single(Ok(message)) => {
                 let method = message.get("method").and_then(Value::as_str);
                 if method == Some("initialize") {
-                    self.sessions.make_room().await;
+                    self.sessions.evict_oldest().await;
                 }
-                let taken = match method {
-                    Some("subscriptions/listen") => Taken::Stream,
-                    _ => Taken::of(&head.headers),
+                let accepts = match method {
+                    Some("subscriptions/listen") => Accepts::EventsOnly,
+                    _ => Accepts::of(&head.headers),
                 };
                 let id = message.get("id").filter(|_| method.is_some());
-                let in_use = match self.sessions.begin(&mut head, Kind::Answer, id) {
-                    Ok(in_use) => in_use,
-                    Err(id) => return json(StatusCode::BAD_REQUEST, &incoming::in_use(&id)),
+                let session_use = match self.sessions.begin_use(&mut head, UseKind::Request, id) {
+                    Ok(session_use) => session_use,
+                    Err(id) => return json(StatusCode::BAD_REQUEST, &incoming::duplicate_id(&id)),
                 };
-                head.headers.insert(ACCEPT, BOTH);
-                self.pass(head, body, taken, Stays { _room: None, _in_use: in_use }).await
+                let guards = RequestGuards { _permit: None, _session_use: session_use };
+                head.headers.insert(ACCEPT, JSON_AND_EVENTS);
+                self.forward(head, body, accepts, guards).await
             }
             Incoming::Batch(all) => self.batch(&head, all).await,
         }
     }
 
-    /// Hands one message to the server. What runs for it ends when nobody waits for the answer any more.
-    async fn pass(&self, mut head: Parts, body: Bytes, taken: Taken, stays: Stays) -> Answer {
+    /// Passes one message to the server. If the client disconnects before the end of the response, the operation is
+    /// canceled.
+    async fn forward(
+        &self,
+        mut head: Parts,
+        body: Bytes,
+        accepts: Accepts,
+        guards: RequestGuards,
+    ) -> HttpResponse {
         let cancel = Cancel::default();
         head.extensions.insert(cancel.clone());
-        let waiting = Waiting { cancel: Some(cancel), _stays: stays };
+        let pending = PendingRequest { cancel: Some(cancel), _guards: guards };
         let request = Request::from_parts(head, Full::new(body));
         let (mut head, body) = self.service.handle(request).await.into_parts();
         if !is_stream(&head.headers) {
-            return Response::from_parts(head, Waited { body, waiting }.boxed());
+            return Response::from_parts(head, PendingBody { body, pending }.boxed());
         }
         let events = Events::new(body);
-        let events = match taken {
-            Taken::Stream => Err(events),
-            Taken::Either => events.alone(SOON).await,
-            Taken::Json => Ok(events.answer().await.unwrap_or_default()),
+        let result = match accepts {
+            Accepts::EventsOnly => Err(events),
+            Accepts::Both => events.only_response(JSON_TIMEOUT).await,
+            Accepts::JsonOnly => Ok(events.response().await.unwrap_or_default()),
         };
-        match events {
+        match result {
             Ok(message) => {
-                waiting.end();
+                pending.complete();
                 head.headers.insert(CONTENT_TYPE, JSON);
                 Response::from_parts(head, Full::new(Bytes::from(message)).boxed())
             }
-            Err(events) => Response::from_parts(head, Waited { body: events, waiting }.boxed()),
+            Err(events) => {
+                Response::from_parts(head, PendingBody { body: events, pending }.boxed())
+            }
         }
     }
 
-    /// Answers the messages of a batch one by one, and all of them at once.
-    async fn batch(&self, head: &Parts, all: Vec<Message>) -> Answer {
-        let mut answers = Vec::new();
+    /// Passes the messages of a batch to the server one by one, and returns all responses at once.
+    async fn batch(&self, head: &Parts, all: Vec<Message>) -> HttpResponse {
+        let mut responses = Vec::new();
         for message in all {
             let message = match message {
                 Ok(message) => message,
-                Err(refused) => {
-                    answers.push(refused);
+                Err(error) => {
+                    responses.push(error);
                     continue;
                 }
             };
             let body = Bytes::from(message.to_string());
             let mut head = head.clone();
-            head.headers.insert(ACCEPT, BOTH);
-            let answer = self.pass(head, body, Taken::Stream, Stays::default()).await;
-            let (head, body) = answer.into_parts();
+            head.headers.insert(ACCEPT, JSON_AND_EVENTS);
+            let guards = RequestGuards::default();
+            let response = self.forward(head, body, Accepts::EventsOnly, guards).await;
+            let (head, body) = response.into_parts();
             let message = if is_stream(&head.headers) {
-                Events::new(body).answer().await
+                Events::new(body).response().await
             } else if head.headers.get(CONTENT_TYPE) == Some(&JSON) {
                 body.collect().await.ok().map(|body| body.to_bytes().to_vec())
             } else if head.status == StatusCode::ACCEPTED {
                 continue;
             } else {
-                // What holds for one of them holds for all: the session is gone, or the headers are wrong.
+                // The session has ended or the headers are invalid, which is the same for all messages.
                 return Response::from_parts(head, body);
             };
             let message = message.and_then(|message| serde_json::from_slice(&message).ok());
-            answers.extend(message);
+            responses.extend(message);
         }
-        if answers.is_empty() {
-            return refusal(StatusCode::ACCEPTED, "");
+        if responses.is_empty() {
+            return text(StatusCode::ACCEPTED, "");
         }
-        json(StatusCode::OK, &Value::Array(answers))
+        json(StatusCode::OK, &Value::Array(responses))
     }
 
-    fn knows(&self, header: Option<&HeaderValue>) -> bool {
+    fn is_authorized(&self, header: Option<&HeaderValue>) -> bool {
         let Some(token) = &self.token else { return true };
         let given = header.and_then(|value| value.to_str().ok()).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
@@ -374,40 +397,41 @@ impl Gate {
     }
 }
 
-/// Returns true for a request with one host, and with no other one in its address. Which hosts may be named is checked where it is answered.
-fn names_one_host<B>(request: &Request<B>) -> bool {
+/// Returns true if a request has exactly one `Host` header, and no other host in its URI. The library checks whether
+/// the host is allowed.
+fn has_one_host<B>(request: &Request<B>) -> bool {
     let mut hosts = request.headers().get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
     let Ok(host) = host.to_str() else { return false };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
-    let address = request.uri().authority();
+    let authority = request.uri().authority();
     host.chars().all(is_plain)
-        && address.is_none_or(|address| address.as_str().eq_ignore_ascii_case(host))
+        && authority.is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(host))
 }
 
-/// How a client takes an answer.
+/// The formats that a client accepts for a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taken {
-    Either,
-    Json,
-    Stream,
+enum Accepts {
+    Both,
+    JsonOnly,
+    EventsOnly,
 }
 
-impl Taken {
-    /// Reads what a client says of it.
+impl Accepts {
+    /// Reads the `Accept` headers.
     fn of(headers: &HeaderMap) -> Self {
         let accepts = |kind: &str| {
             let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
             let mut kinds = given.flat_map(|value| value.split(','));
             kinds.any(|one| one.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(kind))
         };
-        let takes_any = accepts("*/*") || !headers.contains_key(ACCEPT);
-        let json = takes_any || accepts("application/json") || accepts("application/*");
-        let stream = takes_any || accepts("text/event-stream") || accepts("text/*");
-        match (json, stream) {
-            (true, true) => Self::Either,
-            (true, false) => Self::Json,
-            (false, _) => Self::Stream,
+        let accepts_any = accepts("*/*") || !headers.contains_key(ACCEPT);
+        let json = accepts_any || accepts("application/json") || accepts("application/*");
+        let events = accepts_any || accepts("text/event-stream") || accepts("text/*");
+        match (json, events) {
+            (true, true) => Self::Both,
+            (true, false) => Self::JsonOnly,
+            (false, _) => Self::EventsOnly,
         }
     }
 }
@@ -417,40 +441,40 @@ fn is_stream(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-fn json(status: StatusCode, value: &Value) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(value.to_string())).boxed());
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, JSON);
-    answer
+fn json(status: StatusCode, value: &Value) -> HttpResponse {
+    let mut response = Response::new(Full::new(Bytes::from(value.to_string())).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
 }
 
-fn refusal(status: StatusCode, told: &'static str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(told.as_bytes())).boxed());
-    *answer.status_mut() = status;
-    answer
+fn text(status: StatusCode, text: &'static str) -> HttpResponse {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
+    *response.status_mut() = status;
+    response
 }
 
-/// Somebody who waits for an answer. If they go before its end, what they asked for ends.
-struct Waiting {
+/// A request whose response is not complete. If it is dropped before, the operation is canceled.
+struct PendingRequest {
     cancel: Option<Cancel>,
-    _stays: Stays,
+    _guards: RequestGuards,
 }
 
-/// What is held as long as somebody waits.
+/// What a request holds until it is complete.
 #[derive(Default)]
-struct Stays {
-    _room: Option<OwnedSemaphorePermit>,
-    _in_use: Option<InUse>,
+struct RequestGuards {
+    _permit: Option<OwnedSemaphorePermit>,
+    _session_use: Option<SessionUse>,
 }
 
-impl Waiting {
-    /// The answer is there.
-    fn end(mut self) {
+impl PendingRequest {
+    /// Marks the response as complete.
+    fn complete(mut self) {
         self.cancel = None;
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if let Some(cancel) = self.cancel.take() {
             cancel.cancel();
@@ -458,13 +482,13 @@ impl Drop for Waiting {
     }
 }
 
-/// An answer that somebody waits for.
-struct Waited<B> {
+/// The body of a response to a pending request.
+struct PendingBody<B> {
     body: B,
-    waiting: Waiting,
+    pending: PendingRequest,
 }
 
-impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Waited<B> {
+impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for PendingBody<B> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -474,7 +498,7 @@ impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Waited<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         if frame.is_none() || self.body.is_end_stream() {
-            self.waiting.cancel = None;
+            self.pending.cancel = None;
         }
         Poll::Ready(frame)
     }
@@ -492,14 +516,15 @@ impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Waited<B> {
 mod tests {
     use super::*;
 
-    fn http(address: &str, token: Option<&str>) -> Http {
+    fn options(address: &str, token: Option<&str>) -> HttpOptions {
         let token = token.map(str::to_owned);
-        Http { address: address.parse().unwrap(), token, hosts: Vec::new(), origins: Vec::new() }
+        let address = address.parse().unwrap();
+        HttpOptions { address, token, hosts: Vec::new(), origins: Vec::new() }
     }
 
     #[test]
-    fn beyond_this_machine_a_token_is_needed() {
-        for (address, token, is_good) in [
+    fn a_token_is_required_if_other_machines_can_connect() {
+        for (address, token, is_valid) in [
             ("127.0.0.1:0", None, true),
             ("[::1]:0", None, true),
             ("0.0.0.0:0", None, false),
@@ -510,7 +535,7 @@ mod tests {
             ("127.0.0.1:0", Some(""), false),
             ("127.0.0.1:0", Some("0123456789abcdef\n"), false),
         ] {
-            assert_eq!(http(address, token).check().is_ok(), is_good, "{address} {token:?}");
+            assert_eq!(options(address, token).check().is_ok(), is_valid, "{address} {token:?}");
         }
     }
 }

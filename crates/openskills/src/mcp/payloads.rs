@@ -1,32 +1,33 @@
-//! What is answered to `skills/list`, `skills/get` and `resources/directory/read`, and what older clients read as resources.
+//! The results of `skills/list`, `skills/get` and `resources/directory/read`, and the JSON resources that older clients
+//! read.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A result of the newest revision of the protocol.
+/// A result with the fields that the newest revision of the protocol requires.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Complete<T> {
+pub(super) struct ExtensionResult<T> {
     pub(super) result_type: &'static str,
     #[serde(flatten)]
     pub(super) payload: T,
-    /// How long it may be kept.
+    /// How long clients may cache it.
     pub(super) ttl_ms: u64,
     pub(super) cache_scope: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next_cursor: Option<String>,
 }
 
-/// The answer to `resources/directory/read`.
+/// The result of `resources/directory/read`.
 #[derive(Debug, Serialize)]
-pub(super) struct Children {
-    pub(super) resources: Vec<Child>,
+pub(super) struct DirectoryListing {
+    pub(super) resources: Vec<DirectoryEntry>,
 }
 
-/// A file or a folder in a folder.
+/// A file or subfolder.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Child {
+pub(super) struct DirectoryEntry {
     pub(super) uri: String,
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,19 +38,19 @@ pub(super) struct Child {
     pub(super) size: Option<u64>,
 }
 
-/// The answer to `skills/list`.
+/// The result of `skills/list`.
 #[derive(Debug, Serialize)]
-pub(super) struct Skills {
+pub(super) struct SkillList {
     pub(super) skills: Vec<ListedSkill>,
 }
 
-/// The answer to `skills/get`.
+/// The result of `skills/get`.
 #[derive(Debug, Serialize)]
-pub(super) struct OneSkill {
+pub(super) struct SkillResult {
     pub(super) skill: ListedSkill,
 }
 
-/// A skill with its frontmatter and every file.
+/// A skill with its frontmatter and all its files.
 #[derive(Debug, Serialize)]
 pub(super) struct ListedSkill {
     pub(super) uri: String,
@@ -64,9 +65,9 @@ pub(super) struct ListedFile {
     pub(super) size: u64,
 }
 
-/// `skill://index.json`, which older clients read.
+/// The content of `skill://index.json`, which older clients read.
 #[derive(Debug, Serialize)]
-pub(super) struct Index {
+pub(super) struct SkillIndex {
     #[serde(rename = "$schema")]
     pub(super) schema: &'static str,
     pub(super) skills: Vec<IndexedSkill>,
@@ -81,19 +82,19 @@ pub(super) struct IndexedSkill {
     pub(super) url: String,
     pub(super) digest: String,
     pub(super) frontmatter: Map<String, Value>,
-    /// Skills are served as files alone.
+    /// Always empty: skills are served only as files.
     pub(super) archives: [(); 0],
 }
 
-/// `skill://<id>/_manifest`, which older clients read.
+/// The content of `skill://<id>/_manifest`, which older clients read.
 #[derive(Debug, Serialize)]
-pub(super) struct SkillFiles {
+pub(super) struct SkillManifest {
     pub(super) skill: String,
-    pub(super) files: Vec<HashedFile>,
+    pub(super) files: Vec<ManifestFile>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct HashedFile {
+pub(super) struct ManifestFile {
     pub(super) path: String,
     pub(super) size: u64,
     pub(super) hash: String,

@@ -1,4 +1,4 @@
-//! Answers a client.
+//! Implements the methods of the MCP server.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the end of the process")]
 
@@ -26,234 +26,235 @@ use tokio::sync::{Notify, Semaphore};
 use super::ask::{ClientProof, Questions};
 use super::changes::Changes;
 use super::clients::{Client, Clients};
-use super::hangup::when_gone;
-use super::introduced::Introduced;
-use super::lines::Lines;
+use super::hangup::on_hangup;
+use super::on_eof::OnEof;
 use super::schemas::{MAX_NAMES, tools};
+use super::server_info::WithServerInfo;
+use super::stdio::StdioTransport;
 use super::tools::run::run_script;
-use super::tools::{Failure, Reading, Tool, named};
-use super::until_end::UntilEnd;
-use super::{catalogue, prompts};
+use super::tools::{Failure, ReadTool, Tool, skill_argument};
+use super::{catalog, prompts};
 use crate::exit_code::ExitCode;
 use crate::signals::{self, AfterRuns};
 
-/// How the names of tools are written. Some clients refuse dots.
+/// The style of tool names. Some clients reject dots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ToolNames {
-    /// As in `skills.list`
+    /// For example, `skills.list`
     #[default]
     Dots,
-    /// As in `skills_list`
+    /// For example, `skills_list`
     Underscore,
 }
 
-/// What is served, and how.
+/// The options of the server.
 #[derive(Debug, Clone)]
-pub(crate) struct Served {
-    /// Where skills are looked for.
-    pub(crate) config: RuntimeConfig,
-    /// The folder that scripts may work in, if the client asks for that.
+pub(crate) struct ServeConfig {
+    /// The configuration for each client's runtime.
+    pub(crate) runtime: RuntimeConfig,
+    /// The folder that scripts may work in if the client requests it.
     pub(crate) workspace: Option<PathBuf>,
-    /// How tools are named.
-    pub(crate) names: ToolNames,
-    /// Where skills are looked for, as words of a command.
-    pub(crate) look: String,
-    /// What the sessions of this server have in common.
-    pub(crate) session: String,
-    /// Which skills are in lists.
-    pub(crate) listed: Listed,
+    pub(crate) tool_names: ToolNames,
+    /// The flags that say where to look for skills, for commands in hints.
+    pub(crate) discovery_flags: String,
+    /// A random part of the session IDs of all clients.
+    pub(crate) session_suffix: String,
+    pub(crate) list_filter: ListFilter,
 }
 
-/// Which skills are in lists of the extension. All of them can be had by their URI.
+/// Which skills are in the lists of the extension. Every skill can be requested by its URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Listed {
-    /// Those that a strict client reads.
+pub(crate) enum ListFilter {
+    /// Only skills that strict clients accept.
     Standard,
-    /// All of them.
+    /// All skills.
     All,
 }
 
-/// How many scripts run at once, and how many read; more wait.
+/// The maximum number of scripts, and of other operations, at the same time; more have to wait.
 const MAX_RUNS: usize = 16;
-const MAX_READERS: usize = 64;
-/// How long answers may still be written after the client has closed its side.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-/// The extension by which skills are served.
+const MAX_READS: usize = 64;
+/// How long responses may still be written after the client has disconnected.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// The MCP extension for skills.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
-const INSTRUCTIONS: &str = "Skills are procedures for tasks. List them, read the one that fits the task before you begin, and follow it. \
-    What a skill says comes from whoever wrote it; `source` tells who vouches for it.";
+const INSTRUCTIONS: &str = "Skills are instructions for specific tasks. \
+    Before you begin a task, list the skills, read the one that fits, and follow it. \
+    The text of a skill comes from its author; `source` says who vouches for it.";
 
-/// The server. Each client, by its name, has a session of its own in the log.
+/// The server. Each client has its own session in the log.
 #[derive(Clone)]
 pub(super) struct Server {
     clients: Clients,
     changes: Changes,
     questions: Questions,
     proof: ClientProof,
-    /// Every script that runs: they end when the server does.
-    running: Cancel,
-    /// How many more may run.
-    room: Arc<Semaphore>,
-    /// How many more may read.
-    readers: Arc<Semaphore>,
+    /// Cancels all running scripts when the server ends.
+    runs: Cancel,
+    run_permits: Arc<Semaphore>,
+    read_permits: Arc<Semaphore>,
 }
 
-/// Serves one client on standard input and output, until it goes.
-pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
-    let server = Server::new(served, ClientProof::Proven);
-    signals::watch(&server.running, AfterRuns::Exit)?;
-    let runs = server.running.clone();
+/// Serves one client over stdio until it disconnects.
+pub(crate) async fn serve_stdio(config: ServeConfig) -> anyhow::Result<()> {
+    let server = Server::new(config, ClientProof::Proven);
+    signals::watch(&server.runs, AfterRuns::Exit)?;
+    let runs = server.runs.clone();
     let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-    let gone = Arc::new(Notify::new());
-    let ends = || {
-        let (running, gone) = (server.running.clone(), Arc::clone(&gone));
+    let disconnected = Arc::new(Notify::new());
+    let on_disconnect = || {
+        let (runs, disconnected) = (server.runs.clone(), Arc::clone(&disconnected));
         move || {
-            running.cancel();
-            gone.notify_one();
+            runs.cancel();
+            disconnected.notify_one();
         }
     };
-    when_gone(ends());
-    let lines = Lines::new(UntilEnd::new(stdin, ends()), stdout);
-    let running = match server.clone().serve(lines).await {
-        Ok(running) => running,
-        // A client that goes before it said anything was none.
+    on_hangup(on_disconnect());
+    let transport = StdioTransport::new(OnEof::new(stdin, on_disconnect()), stdout);
+    let service = match server.clone().serve(transport).await {
+        Ok(service) => service,
+        // The client disconnected before it sent anything. This is not an error.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let last_words = async {
-        gone.notified().await;
-        tokio::time::sleep(LAST_WORDS).await;
+    let timeout = async {
+        disconnected.notified().await;
+        tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
     };
     tokio::select! {
-        ended = running.waiting() => ended.map(|_| ())?,
-        () = last_words => {}
+        ended = service.waiting() => ended.map(|_| ())?,
+        () = timeout => {}
     }
-    // How they ended is in the log before this process is gone.
-    runs.wait_until_idle(LAST_WORDS);
-    leave()
+    // The log must say how each script ended.
+    runs.wait_until_idle(SHUTDOWN_TIMEOUT);
+    exit()
 }
 
-/// Ends the process. A client that goes and reads nothing more is not waited for: what would be written last would be waited for for ever.
-fn leave() -> ! {
-    let (send, receive) = std::sync::mpsc::channel();
+/// Ends the process. If the client no longer reads, the last write would block forever, so it has a timeout.
+fn exit() -> ! {
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        let _ = send.send(std::io::stdout().lock().flush());
+        let _ = sender.send(std::io::stdout().lock().flush());
     });
-    let _ = receive.recv_timeout(LAST_WORDS);
+    let _ = receiver.recv_timeout(SHUTDOWN_TIMEOUT);
     crate::checkpoints::flush_quietly();
     std::process::exit(i32::from(ExitCode::Done.number()))
 }
 
 impl Server {
-    pub(super) fn new(served: Served, proof: ClientProof) -> Self {
-        let changes = Changes::new(served.config.clone());
-        let questions = Questions::new(&served.look);
-        let clients = Clients::new(Arc::new(served));
-        let (running, room) = (Cancel::default(), Arc::new(Semaphore::new(MAX_RUNS)));
-        let readers = Arc::new(Semaphore::new(MAX_READERS));
-        Self { clients, changes, questions, proof, running, room, readers }
+    pub(super) fn new(config: ServeConfig, proof: ClientProof) -> Self {
+        let changes = Changes::new(config.runtime.clone());
+        let questions = Questions::new(&config.discovery_flags);
+        let clients = Clients::new(Arc::new(config));
+        let runs = Cancel::default();
+        let run_permits = Arc::new(Semaphore::new(MAX_RUNS));
+        let read_permits = Arc::new(Semaphore::new(MAX_READS));
+        Self { clients, changes, questions, proof, runs, run_permits, read_permits }
     }
 
-    /// Returns what ends every script.
-    pub(super) fn running(&self) -> &Cancel {
-        &self.running
+    /// Returns the handle that cancels all running scripts.
+    pub(super) fn runs(&self) -> &Cancel {
+        &self.runs
     }
 
     fn client(&self, context: &RequestContext<RoleServer>) -> Client {
         Client::of(context, self.proof)
     }
 
-    /// Does work with the runtime of the client that asks, on a thread where waiting is allowed.
-    async fn with<T: Send + 'static>(
+    /// Calls `work` with the runtime of the client, on a thread that may block.
+    async fn with_runtime<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> Result<T, ErrorData> + Send + 'static,
+        work: impl FnOnce(&mut OpenSkillRuntime, &ServeConfig) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let (clients, client, changes) =
             (self.clients.clone(), self.client(context), self.changes.count());
-        // Some of the threads stay free for what else there is to do.
-        let Ok(_room) = self.readers.acquire().await else { return Err(unfinished()) };
-        let done = tokio::task::spawn_blocking(move || {
-            clients.with(&client, changes, |runtime| work(runtime, clients.served()))
+        // The limit leaves threads for other work.
+        let Ok(_permit) = self.read_permits.acquire().await else { return Err(did_not_finish()) };
+        let result = tokio::task::spawn_blocking(move || {
+            clients.with_runtime(&client, changes, |runtime| work(runtime, clients.config()))
         });
-        let done = done.await.map_err(|_| unfinished())?;
-        done.map_err(|error| catalogue::failed(&error))?
+        let result = result.await.map_err(|_| did_not_finish())?;
+        result.map_err(|error| catalog::error_data(&error))?
     }
 
-    /// Gets a file of another server's skill, so that nobody else waits while it comes. What is here already is not asked for.
+    /// Fetches a file of another server's skill, unless it is cached. Other requests of the client need not wait for
+    /// it.
     async fn fetch(
         &self,
         context: &RequestContext<RoleServer>,
         name: String,
         path: String,
     ) -> Result<Result<(), RuntimeError>, ErrorData> {
-        let (asked, file) = (name.clone(), path.clone());
-        let is_away = self.with(context, move |runtime, _| Ok(runtime.is_away(&asked, &file)));
-        if !is_away.await? {
+        let (skill, file) = (name.clone(), path.clone());
+        let needs_fetch =
+            self.with_runtime(context, move |runtime, _| Ok(runtime.needs_fetch(&skill, &file)));
+        if !needs_fetch.await? {
             return Ok(Ok(()));
         }
         let (clients, client) = (self.clients.clone(), self.client(context));
-        let Ok(_room) = self.room.acquire().await else { return Err(unfinished()) };
-        let done = tokio::task::spawn_blocking(move || {
-            clients.alone(&client, None, |runtime, _| runtime.fetch_file(&name, &path))
+        let Ok(_permit) = self.run_permits.acquire().await else { return Err(did_not_finish()) };
+        let result = tokio::task::spawn_blocking(move || {
+            clients.with_own_runtime(&client, None, |runtime, _| runtime.fetch_file(&name, &path))
         });
-        let done = done.await.map_err(|_| unfinished())?;
-        Ok(done.and_then(|done| done))
+        let result = result.await.map_err(|_| did_not_finish())?;
+        Ok(result.and_then(|result| result))
     }
 
-    /// Runs a script. A call that the client takes back ends what it started.
+    /// Runs a script. The script is stopped if the client cancels the call.
     async fn run(
         &self,
         context: &RequestContext<RoleServer>,
         mut call: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (cancel, taken_back) = (self.running.child(), context.ct.clone());
-        let (ends, parts) = (cancel.clone(), context.extensions.get::<Parts>());
-        // Over HTTP a client that goes is noticed by its connection.
-        if let Some(waited) = parts.and_then(|parts| parts.extensions.get::<Cancel>()) {
-            waited.also(&cancel);
+        let (cancel, call_cancelled) = (self.runs.child(), context.ct.clone());
+        let (run, parts) = (cancel.clone(), context.extensions.get::<Parts>());
+        // Over HTTP, the script is also stopped when the connection ends.
+        if let Some(connection) = parts.and_then(|parts| parts.extensions.get::<Cancel>()) {
+            connection.also(&cancel);
         }
-        let watching = tokio::spawn(async move {
-            taken_back.cancelled().await;
-            ends.cancel();
+        let cancel_task = tokio::spawn(async move {
+            call_cancelled.cancelled().await;
+            run.cancel();
         });
-        let telling = progress(context);
+        let progress_task = report_progress(context);
         let client = self.client(context);
-        let asking = self.questions.of_call(context, &client.key(), &call, self.proof);
-        let (clients, approver) = (self.clients.clone(), asking.approver());
+        let approval = self.questions.for_call(context, &client.key(), &call, self.proof);
+        let (clients, approver) = (self.clients.clone(), approval.approver());
         let arguments = call.arguments.take().unwrap_or_default();
-        // Whoever reads does not wait for those who run.
-        let Ok(_room) = self.room.acquire().await else { return Err(unfinished()) };
+        // Scripts have their own limit, so that they never block reads.
+        let Ok(_permit) = self.run_permits.acquire().await else { return Err(did_not_finish()) };
         let done = tokio::task::spawn_blocking(move || {
-            clients.alone(&client, approver, |runtime, served| {
-                let about = named(&arguments);
-                let done = run_script(runtime, served, arguments, cancel);
-                let question = if done.is_err() { asking.question() } else { None };
-                let outcome = match (&done, &question) {
+            clients.with_own_runtime(&client, approver, |runtime, config| {
+                let skill = skill_argument(&arguments);
+                let result = run_script(runtime, config, arguments, cancel);
+                let question = if result.is_err() { approval.question() } else { None };
+                let outcome = match (&result, &question) {
                     (Ok(_), _) => CallOutcome::Answered,
                     (Err(_), Some(_)) => CallOutcome::Asked,
                     (Err(_), None) => CallOutcome::Failed,
                 };
-                record(runtime, Tool::RunScript, about.as_deref(), outcome)?;
-                Ok((done, question))
+                log_call(runtime, Tool::RunScript, skill.as_deref(), outcome)?;
+                Ok((result, question))
             })
         });
         let done = done.await;
-        watching.abort();
-        telling.abort();
-        let done = done.map_err(|_| unfinished())?.map_err(|error| catalogue::failed(&error))?;
+        cancel_task.abort();
+        progress_task.abort();
+        let done =
+            done.map_err(|_| did_not_finish())?.map_err(|error| catalog::error_data(&error))?;
         Ok(match done? {
-            (Ok(result), _) => result.introduced().into(),
-            (Err(_), Some(question)) => question.introduced().into(),
-            (Err(failure), None) => failure.result(self.clients.served()).introduced().into(),
+            (Ok(result), _) => result.with_server_info().into(),
+            (Err(_), Some(question)) => question.with_server_info().into(),
+            (Err(failure), None) => failure.result(self.clients.config()).with_server_info().into(),
         })
     }
 }
 
-/// Tells a client that wants to know that a script still runs, every second.
-fn progress(context: &RequestContext<RoleServer>) -> tokio::task::AbortHandle {
+/// Sends a progress notification every second, if the client gave a progress token.
+fn report_progress(context: &RequestContext<RoleServer>) -> tokio::task::AbortHandle {
     let (token, peer) = (context.meta.get_progress_token(), context.peer.clone());
-    let telling = tokio::spawn(async move {
+    let task = tokio::spawn(async move {
         let Some(token) = token else { return };
         let (start, mut seconds) = (tokio::time::Instant::now(), 0_u32);
         loop {
@@ -262,45 +263,46 @@ fn progress(context: &RequestContext<RoleServer>) -> tokio::task::AbortHandle {
                 0 => "starting the script".to_owned(),
                 seconds => format!("running for {seconds}s"),
             };
-            let mut told = ProgressNotificationParam::new(token.clone(), f64::from(seconds));
-            told.message = Some(message);
-            if peer.notify_progress(told).await.is_err() {
+            let mut progress = ProgressNotificationParam::new(token.clone(), f64::from(seconds));
+            progress.message = Some(message);
+            if peer.notify_progress(progress).await.is_err() {
                 return;
             }
             seconds += 1;
         }
     });
-    telling.abort_handle()
+    task.abort_handle()
 }
 
-fn unfinished() -> ErrorData {
-    ErrorData::internal_error("the work was not finished", None)
+fn did_not_finish() -> ErrorData {
+    ErrorData::internal_error("the operation did not finish", None)
 }
 
-/// Writes a call to the log, before it is answered. It is known there by one name, however it is written for the client.
-fn record(
+/// Logs a call before it is answered. The log uses the same tool names for all clients.
+fn log_call(
     runtime: &mut OpenSkillRuntime,
     tool: Tool,
-    about: Option<&str>,
+    skill: Option<&str>,
     outcome: CallOutcome,
 ) -> Result<(), ErrorData> {
-    let recorded = runtime.record_call(tool.name(ToolNames::Dots), about, outcome);
-    recorded.map_err(|error| catalogue::failed(&error))
+    let result = runtime.record_call(tool.name(ToolNames::Dots), skill, outcome);
+    result.map_err(|error| catalog::error_data(&error))
 }
 
-/// Answers a call that reads. What is new or has changed since the last look is looked at now.
-fn read(
+/// Calls a tool that only reads. If the skill is new or has changed since the last discovery, discovers again and
+/// retries.
+fn call_read_tool(
     runtime: &mut OpenSkillRuntime,
-    reading: Reading,
+    tool: ReadTool,
     arguments: JsonObject,
-    served: &Served,
+    config: &ServeConfig,
 ) -> Result<CallToolResult, Failure> {
-    match reading(runtime, arguments.clone(), served) {
+    match tool(runtime, arguments.clone(), config) {
         Err(Failure::Runtime(
             RuntimeError::SkillChanged { .. } | RuntimeError::SkillNotFound { .. },
         )) => {
             runtime.rediscover()?;
-            reading(runtime, arguments, served)
+            tool(runtime, arguments, config)
         }
         other => other,
     }
@@ -332,10 +334,10 @@ impl ServerHandler for Server {
         info
     }
 
-    /// Clients of older revisions are told of changes as long as they are there.
+    /// Clients of older revisions are notified of changes until they disconnect.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let changes = self.changes.clone();
-        tokio::spawn(async move { changes.tell(context.peer).await });
+        tokio::spawn(async move { changes.notify_peer(context.peer).await });
     }
 
     fn accepted_subscription_filter(
@@ -345,10 +347,10 @@ impl ServerHandler for Server {
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
-    /// Newer ones ask to be told.
+    /// Clients of the newest revision subscribe to changes.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         tokio::select! {
-            () = self.changes.tell_of(context.accepted(), context.sink()) => {}
+            () = self.changes.notify_subscriber(context.accepted(), context.sink()) => {}
             () = context.cancelled() => {}
         }
         Ok(())
@@ -359,13 +361,13 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        catalogue::only_page(cursor(request.as_ref()).as_deref())?;
-        let all = self.with(&context, |runtime, served| {
-            // One more than are named says that there are too many to name.
+        catalog::reject_cursor(cursor(request.as_ref()).as_deref())?;
+        let all = self.with_runtime(&context, |runtime, config| {
+            // One more than the limit shows that there are too many skills to list their names.
             let (skills, _) = runtime.page_for_model(0, MAX_NAMES + 1);
-            Ok(tools(served, &skills))
+            Ok(tools(config, &skills))
         });
-        Ok(ListToolsResult::with_all_items(all.await?).introduced())
+        Ok(ListToolsResult::with_all_items(all.await?).with_server_info())
     }
 
     async fn call_tool(
@@ -373,37 +375,37 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let names = self.clients.served().names;
-        // Some clients spell names their own way: both spellings are known, whichever is listed.
-        let is_called = |tool: &Tool| {
+        let names = self.clients.config().tool_names;
+        // Some clients rename tools, so both styles are accepted.
+        let has_name = |tool: &Tool| {
             [ToolNames::Dots, ToolNames::Underscore]
                 .map(|names| tool.name(names))
                 .contains(&&*request.name)
         };
-        let tool = Tool::ALL.into_iter().find(is_called);
+        let tool = Tool::ALL.into_iter().find(has_name);
         let Some(tool) = tool else {
             let all = Tool::ALL.map(|tool| tool.name(names)).join(", ");
-            let what = format!("there is no tool `{}`; there are: {all}", request.name);
-            return Err(ErrorData::invalid_params(what, None));
+            let message = format!("unknown tool `{}`; available: {all}", request.name);
+            return Err(ErrorData::invalid_params(message, None));
         };
-        let Some(reading) = tool.reading() else { return self.run(&context, request).await };
+        let Some(read_tool) = tool.read_tool() else { return self.run(&context, request).await };
         let arguments = request.arguments.unwrap_or_default();
         let mut fetched = Ok(());
-        if let Some(name) = named(&arguments) {
+        if let Some(name) = skill_argument(&arguments) {
             let path = arguments.get("path").and_then(Value::as_str).unwrap_or(SKILL_FILE);
             fetched = self.fetch(&context, name, path.to_owned()).await?;
         }
-        let done = self.with(&context, move |runtime, served| {
-            let about = named(&arguments);
-            let done = match fetched {
-                Ok(()) => read(runtime, reading, arguments, served),
+        let result = self.with_runtime(&context, move |runtime, config| {
+            let skill = skill_argument(&arguments);
+            let result = match fetched {
+                Ok(()) => call_read_tool(runtime, read_tool, arguments, config),
                 Err(error) => Err(error.into()),
             };
-            let outcome = if done.is_ok() { CallOutcome::Answered } else { CallOutcome::Failed };
-            record(runtime, tool, about.as_deref(), outcome)?;
-            Ok(done.unwrap_or_else(|failure| failure.result(served)))
+            let outcome = if result.is_ok() { CallOutcome::Answered } else { CallOutcome::Failed };
+            log_call(runtime, tool, skill.as_deref(), outcome)?;
+            Ok(result.unwrap_or_else(|failure| failure.result(config)))
         });
-        Ok(done.await?.introduced().into())
+        Ok(result.await?.with_server_info().into())
     }
 
     async fn list_resources(
@@ -411,19 +413,19 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let from = cursor(request.as_ref());
-        let listed = self.with(&context, move |runtime, _| {
+        let start = cursor(request.as_ref());
+        let listed = self.with_runtime(&context, move |runtime, _| {
             let (skills, next) =
-                catalogue::page_for_model(runtime, from.as_deref(), catalogue::PAGE * 10)?;
-            let mut resources = catalogue::resources(&skills);
-            if from.as_deref().unwrap_or("").is_empty() {
-                resources.insert(0, catalogue::older::index());
+                catalog::page_for_model(runtime, start.as_deref(), catalog::PAGE * 10)?;
+            let mut resources = catalog::resources(&skills);
+            if start.as_deref().unwrap_or("").is_empty() {
+                resources.insert(0, catalog::legacy::index());
             }
             Ok((resources, next))
         });
         let (resources, next_cursor) = listed.await?;
         let listed = ListResourcesResult::with_all_items(resources);
-        Ok(ListResourcesResult { next_cursor, ..listed }.introduced())
+        Ok(ListResourcesResult { next_cursor, ..listed }.with_server_info())
     }
 
     async fn list_resource_templates(
@@ -431,8 +433,8 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        catalogue::only_page(cursor(request.as_ref()).as_deref())?;
-        Ok(ListResourceTemplatesResult::with_all_items(catalogue::templates()).introduced())
+        catalog::reject_cursor(cursor(request.as_ref()).as_deref())?;
+        Ok(ListResourceTemplatesResult::with_all_items(catalog::templates()).with_server_info())
     }
 
     async fn read_resource(
@@ -440,21 +442,22 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let address = request.uri.clone();
-        let older = self.with(&context, move |runtime, served| {
-            catalogue::older::read(runtime, served.listed, &address).transpose()
+        let uri = request.uri.clone();
+        let legacy = self.with_runtime(&context, move |runtime, config| {
+            catalog::legacy::read(runtime, config.list_filter, &uri).transpose()
         });
-        if let Some(read) = older.await? {
-            return Ok(ReadResourceResult::new(vec![read]).introduced().into());
+        if let Some(read) = legacy.await? {
+            return Ok(ReadResourceResult::new(vec![read]).with_server_info().into());
         }
-        let address = request.uri.clone();
-        let file = self.with(&context, move |runtime, _| {
-            catalogue::located(runtime, &address).map_err(|_| catalogue::no_resource(&address))
+        let uri = request.uri.clone();
+        let file = self.with_runtime(&context, move |runtime, _| {
+            catalog::locate(runtime, &uri).map_err(|_| catalog::resource_not_found(&uri))
         });
         let (id, path) = file.await?;
-        self.fetch(&context, id, path).await?.map_err(|error| catalogue::failed(&error))?;
-        let read = self.with(&context, move |runtime, _| catalogue::read(runtime, &request.uri));
-        Ok(ReadResourceResult::new(vec![read.await?]).introduced().into())
+        self.fetch(&context, id, path).await?.map_err(|error| catalog::error_data(&error))?;
+        let read =
+            self.with_runtime(&context, move |runtime, _| catalog::read(runtime, &request.uri));
+        Ok(ReadResourceResult::new(vec![read.await?]).with_server_info().into())
     }
 
     async fn list_prompts(
@@ -462,17 +465,17 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let from = cursor(request.as_ref());
-        let listed = self.with(&context, move |runtime, _| {
-            catalogue::page(
-                prompts::prompts(&prompts::startable(runtime)),
-                from.as_deref(),
-                catalogue::PAGE * 10,
+        let start = cursor(request.as_ref());
+        let listed = self.with_runtime(&context, move |runtime, _| {
+            catalog::page(
+                prompts::prompts(&prompts::user_invocable(runtime)),
+                start.as_deref(),
+                catalog::PAGE * 10,
             )
         });
         let (prompts, next_cursor) = listed.await?;
         let listed = ListPromptsResult::with_all_items(prompts);
-        Ok(ListPromptsResult { next_cursor, ..listed }.introduced())
+        Ok(ListPromptsResult { next_cursor, ..listed }.with_server_info())
     }
 
     async fn get_prompt(
@@ -481,11 +484,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let fetched = self.fetch(&context, request.name.clone(), SKILL_FILE.to_owned()).await?;
-        fetched.map_err(|error| catalogue::failed(&error))?;
-        let made = self.with(&context, move |runtime, served| {
-            prompts::prompt(runtime, &request.name, request.arguments.as_ref(), served.names)
+        fetched.map_err(|error| catalog::error_data(&error))?;
+        let prompt = self.with_runtime(&context, move |runtime, config| {
+            let arguments = request.arguments.as_ref();
+            prompts::prompt(runtime, &request.name, arguments, config.tool_names)
         });
-        Ok(made.await?.introduced().into())
+        Ok(prompt.await?.with_server_info().into())
     }
 
     async fn complete(
@@ -494,23 +498,23 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         if !matches!(request.r#ref, Reference::Resource(_)) {
-            return Ok(CompleteResult::default().introduced());
+            return Ok(CompleteResult::default().with_server_info());
         }
-        let given = request.context.and_then(|context| context.arguments).unwrap_or_default();
-        let id = given.get("id").cloned();
+        let arguments = request.context.and_then(|context| context.arguments).unwrap_or_default();
+        let id = arguments.get("id").cloned();
         let argument = request.argument;
-        let found = self.with(&context, move |runtime, _| {
-            Ok(catalogue::completed(runtime, &argument.name, &argument.value, id.as_deref()))
+        let found = self.with_runtime(&context, move |runtime, _| {
+            Ok(catalog::completions(runtime, &argument.name, &argument.value, id.as_deref()))
         });
-        let all = found.await?;
-        let (total, first) = (all.len(), all.into_iter().take(CompletionInfo::MAX_VALUES));
+        let found = found.await?;
+        let (total, first) = (found.len(), found.into_iter().take(CompletionInfo::MAX_VALUES));
         let values = CompletionInfo::with_pagination(
             first.collect(),
             u32::try_from(total).ok(),
             total > CompletionInfo::MAX_VALUES,
         );
         let values = values.map_err(|error| ErrorData::internal_error(error, None))?;
-        Ok(CompleteResult::new(values).introduced())
+        Ok(CompleteResult::new(values).with_server_info())
     }
 
     async fn on_custom_request(
@@ -518,18 +522,19 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        type Answer = fn(&mut OpenSkillRuntime, &Served, &Value) -> Result<Value, ErrorData>;
-        let answer: Answer = match request.method.as_str() {
-            "skills/list" => catalogue::skills_list,
-            "skills/get" => catalogue::skills_get,
-            "resources/directory/read" => catalogue::directory,
+        type Handler = fn(&mut OpenSkillRuntime, &ServeConfig, &Value) -> Result<Value, ErrorData>;
+        let handler: Handler = match request.method.as_str() {
+            "skills/list" => catalog::skills_list,
+            "skills/get" => catalog::skills_get,
+            "resources/directory/read" => catalog::directory,
             other => {
-                let what = format!("there is no method `{other}`");
-                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None));
+                let message = format!("unknown method `{other}`");
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
             }
         };
         let params = request.params.unwrap_or_else(|| json!({}));
-        let answered = self.with(&context, move |runtime, served| answer(runtime, served, &params));
-        Ok(CustomResult::new(answered.await?).introduced())
+        let result =
+            self.with_runtime(&context, move |runtime, config| handler(runtime, config, &params));
+        Ok(CustomResult::new(result.await?).with_server_info())
     }
 }

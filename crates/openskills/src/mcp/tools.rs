@@ -1,7 +1,9 @@
-//! The tools: list skills, read one, read a file of one (`tools/file.rs`), run a script of one (`tools/run.rs`).
+//! The tools: list skills, read a skill, read a file of a skill (`tools/file.rs`), run a script of a skill
+//! (`tools/run.rs`).
 //!
-//! What a model reads goes out once, as text: some clients give their model the text alone, others the data alone if there is any. So there is data only
-//! where it repeats little (the list); what a program wants to know of the rest is in `_meta`.
+//! What a model reads is sent only once, as text: some clients show their model only the text, others only the
+//! structured content if there is any. So only the list, which is short, is sent as structured content too. For the
+//! other tools, data for programs is in `_meta`.
 
 pub(super) mod file;
 pub(super) mod inputs;
@@ -22,18 +24,17 @@ use serde_json::Value;
 use inputs::{ListInput, ReadInput, parse};
 use outputs::{ListOutput, ListedSkill, ReadOutput};
 
-use super::catalogue::{page, page_for_model};
+use super::catalog::{page, page_for_model};
 use super::error_text::for_model;
-use super::server::{Served, ToolNames};
+use super::server::{ServeConfig, ToolNames};
 
-pub(super) use inputs::named;
+pub(super) use inputs::skill_argument;
 
-/// How many skills one call lists.
-const PAGE: usize = 100;
-/// The key in `_meta` under which programs find what a call was about.
-const META: &str = "openskills/result";
+/// The maximum number of skills that one call lists.
+const PAGE_SIZE: usize = 100;
+/// The key in `_meta` of the data for programs.
+const META_KEY: &str = "openskills/result";
 
-/// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
     List,
@@ -45,7 +46,6 @@ pub(super) enum Tool {
 impl Tool {
     pub(super) const ALL: [Self; 4] = [Self::List, Self::Read, Self::ReadResource, Self::RunScript];
 
-    /// Returns its name.
     pub(super) fn name(self, names: ToolNames) -> &'static str {
         match (self, names) {
             (Self::List, ToolNames::Dots) => "skills.list",
@@ -60,11 +60,11 @@ impl Tool {
     }
 }
 
-/// What is wrong with a call, or what became of it.
+/// Why a call failed.
 pub(super) enum Failure {
-    /// The arguments are not those of the tool.
+    /// The arguments are invalid.
     Arguments(String),
-    /// The runtime refused it, or failed.
+    /// The runtime refused the call, or failed.
     Runtime(RuntimeError),
 }
 
@@ -75,23 +75,23 @@ impl From<RuntimeError> for Failure {
 }
 
 impl Failure {
-    /// Returns it as the model is told of it.
-    pub(super) fn result(&self, served: &Served) -> CallToolResult {
+    /// Returns the result for the model.
+    pub(super) fn result(&self, config: &ServeConfig) -> CallToolResult {
         let text = match self {
-            Self::Arguments(what) => one_line(what),
-            Self::Runtime(error) => for_model(error, served),
+            Self::Arguments(message) => one_line(message),
+            Self::Runtime(error) => for_model(error, config),
         };
         CallToolResult::error(vec![ContentBlock::text(text)])
     }
 }
 
-/// What answers a call that only reads.
-pub(super) type Reading =
-    fn(&mut OpenSkillRuntime, JsonObject, &Served) -> Result<CallToolResult, Failure>;
+/// The implementation of a tool that only reads.
+pub(super) type ReadTool =
+    fn(&mut OpenSkillRuntime, JsonObject, &ServeConfig) -> Result<CallToolResult, Failure>;
 
 impl Tool {
-    /// Returns what answers it, if it only reads.
-    pub(super) fn reading(self) -> Option<Reading> {
+    /// Returns the implementation of a tool that only reads.
+    pub(super) fn read_tool(self) -> Option<ReadTool> {
         match self {
             Self::List => Some(list),
             Self::Read => Some(read),
@@ -101,16 +101,19 @@ impl Tool {
     }
 }
 
-/// Returns what a model reads, and what programs want to know beside it.
-fn answered(content: Vec<ContentBlock>, about: &impl Serialize) -> Result<CallToolResult, Failure> {
+/// Returns a result with content for the model and data for programs.
+fn with_meta(
+    content: Vec<ContentBlock>,
+    output: &impl Serialize,
+) -> Result<CallToolResult, Failure> {
     let mut result = CallToolResult::success(content);
     let mut meta = MetaObject::new();
-    meta.0.insert(META.to_owned(), data(about)?);
+    meta.0.insert(META_KEY.to_owned(), to_json(output)?);
     result.meta = Some(meta);
     Ok(result)
 }
 
-fn data(output: &impl Serialize) -> Result<Value, Failure> {
+fn to_json(output: &impl Serialize) -> Result<Value, Failure> {
     serde_json::to_value(output).map_err(|error| {
         Failure::Runtime(RuntimeError::Setup { message: error.to_string(), hint: None })
     })
@@ -119,17 +122,18 @@ fn data(output: &impl Serialize) -> Result<Value, Failure> {
 fn list(
     runtime: &mut OpenSkillRuntime,
     arguments: JsonObject,
-    served: &Served,
+    config: &ServeConfig,
 ) -> Result<CallToolResult, Failure> {
     let ListInput { query, cursor } = parse(arguments)?;
-    let asked = query.filter(|query| !query.trim().is_empty());
-    let wrong = |error: rmcp::ErrorData| Failure::Arguments(error.message.to_string());
-    let (skills, next, total) = match asked.clone() {
+    let query = query.filter(|query| !query.trim().is_empty());
+    let failure = |error: rmcp::ErrorData| Failure::Arguments(error.message.to_string());
+    let (skills, next, total) = match &query {
         None => {
-            let (skills, next) = page_for_model(runtime, cursor.as_deref(), PAGE).map_err(wrong)?;
-            // Counting looks at every skill, which one page does not need.
-            let is_all = next.is_none() && cursor.as_deref().is_none_or(str::is_empty);
-            let total = if is_all { skills.len() } else { runtime.skills_for_model().len() };
+            let (skills, next) =
+                page_for_model(runtime, cursor.as_deref(), PAGE_SIZE).map_err(failure)?;
+            // Counting is slow, because it checks every skill.
+            let is_complete = next.is_none() && cursor.as_deref().is_none_or(str::is_empty);
+            let total = if is_complete { skills.len() } else { runtime.skills_for_model().len() };
             (skills, next, total)
         }
         Some(query) => {
@@ -138,42 +142,42 @@ fn list(
                 .into_iter()
                 .map(|skill| (skill.id.clone(), skill))
                 .collect();
-            let hits = runtime.search(&query);
+            let hits = runtime.search(query);
             let found: Vec<_> =
                 hits.iter().filter_map(|hit| all.get(&hit.skill.id).cloned()).collect();
             let total = found.len();
-            let (skills, next) = page(found, cursor.as_deref(), PAGE).map_err(wrong)?;
+            let (skills, next) = page(found, cursor.as_deref(), PAGE_SIZE).map_err(failure)?;
             (skills, next, total)
         }
     };
     let line = |skill: &Arc<Skill>| format!("{}: {}\n", one_line(&skill.id), skill.listing());
     let lines: String = skills.iter().map(line).collect();
-    let is_some = !lines.is_empty();
-    let mut text = if is_some { lines } else { "no skills found\n".to_owned() };
-    // Many clients give their model the text alone.
+    let has_skills = !lines.is_empty();
+    let mut text = if has_skills { lines } else { "no skills found\n".to_owned() };
+    // Many clients show their model only the text.
     text += &match &next {
         Some(next) => format!(
             "[{} of {} skills; for more, call {} with {}cursor \"{next}\"]",
             skills.len(),
             total,
-            Tool::List.name(served.names),
-            asked
+            Tool::List.name(config.tool_names),
+            query
                 .as_deref()
                 .map_or(String::new(), |query| format!("query {} and ", Value::from(query)))
         ),
-        None if is_some && total > skills.len() => {
+        None if has_skills && total > skills.len() => {
             format!("[the last {} of {total} skills]", skills.len())
         }
-        None if is_some => format!("[all skills: {total}]"),
+        None if has_skills => format!("[all skills: {total}]"),
         None => String::new(),
     };
-    let skills = skills.iter().map(|skill| listed(skill)).collect();
+    let skills = skills.iter().map(|skill| list_entry(skill)).collect();
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(data(&ListOutput { skills, next_cursor: next })?);
+    result.structured_content = Some(to_json(&ListOutput { skills, next_cursor: next })?);
     Ok(result)
 }
 
-fn listed(skill: &Skill) -> ListedSkill {
+fn list_entry(skill: &Skill) -> ListedSkill {
     ListedSkill {
         id: skill.id.clone(),
         skill_id: skill.id.clone(),
@@ -188,21 +192,21 @@ fn listed(skill: &Skill) -> ListedSkill {
 fn read(
     runtime: &mut OpenSkillRuntime,
     arguments: JsonObject,
-    served: &Served,
+    config: &ServeConfig,
 ) -> Result<CallToolResult, Failure> {
     let ReadInput { skill, arguments } = parse(arguments)?;
-    let name = skill.chosen()?;
-    // One server may serve many conversations: none of them knows what another was told.
+    let name = skill.name_or_id()?;
+    // A server may serve many conversations, so the instructions are always returned in full.
     let options = ActivateOptions {
         invoker: Invoker::Model,
         arguments,
-        again: true,
-        read_by: Some(read_by(served.names, &name)),
+        repeat: true,
+        read_hint: Some(read_hint(config.tool_names, &name)),
         ..ActivateOptions::default()
     };
     runtime.skill_for_model(&name)?;
     let loaded = runtime.activate(&name, &options)?;
-    let about = ReadOutput {
+    let output = ReadOutput {
         skill_id: loaded.id.clone(),
         id: loaded.id,
         name: loaded.name,
@@ -211,15 +215,16 @@ fn read(
         files: loaded.resources.files,
         more_files: loaded.resources.more,
     };
-    answered(vec![ContentBlock::text(loaded.content)], &about)
+    with_meta(vec![ContentBlock::text(loaded.content)], &output)
 }
 
-/// Returns how a client reads a file of a skill, in words.
-pub(super) fn read_by(names: ToolNames, skill: &str) -> String {
+/// Returns the sentence that tells the model how to read a file of a skill.
+pub(super) fn read_hint(names: ToolNames, skill: &str) -> String {
     let tool = Tool::ReadResource.name(names);
     let name = serde_json::to_string(skill).unwrap_or_default();
     format!(
-        "call {tool} with name {name} and the path of the file (and nested true, if that is more than one folder deep); the path of a folder lists what is in it"
+        "call {tool} with name {name} and the file path (plus nested true if it is more than one folder deep); \
+         to list the files in a folder, pass the folder path"
     )
 }
 

@@ -1,4 +1,4 @@
-//! What the commands about approvals write.
+//! JSON output of `approve` and `approvals`.
 
 use std::collections::BTreeMap;
 
@@ -8,54 +8,54 @@ use serde::Serialize;
 use skill::capabilities::Extent;
 use skill_state::Approval;
 
-/// `openskills approve --json`.
+/// Output of `openskills approve --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApproveJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What was approved.
+    /// The new approval.
     pub approval: ApprovalJson,
 }
 
-/// `openskills approvals list --json` and `revoke --json`.
+/// Output of `openskills approvals list --json` and `openskills approvals revoke --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalsJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What is approved, or was until now; the oldest first.
+    /// The stored approvals, or those just revoked, oldest first.
     pub approvals: Vec<ApprovalJson>,
 }
 
-/// One approval.
+/// An approval.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalJson {
-    /// Its id.
+    /// ID of the approval.
     pub id: String,
-    /// The skill's id when it was approved.
+    /// The skill's ID at the time of approval.
     pub skill_id: String,
     /// Where the skill comes from.
     pub origin: String,
-    /// The digest that it is bound to.
+    /// The bundle digest that the approval is bound to.
     pub bundle_sha256: String,
-    /// What it grants beyond running in the sandbox.
+    /// Permissions granted beyond running in the sandbox.
     pub granted: Vec<String>,
-    /// What the skill declared: a list, or null where it may be anything; a kind that is missing was not declared.
+    /// Capabilities that the skill declared: a list, or null for any. A missing capability was not declared.
     pub declared: BTreeMap<String, Option<Vec<String>>>,
-    /// When, RFC 3339.
+    /// When it was approved (RFC 3339).
     pub approved_at: String,
-    /// Until when, RFC 3339.
+    /// When it expires (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// The session that it holds for.
+    /// The session that the approval is limited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
 impl ApprovalJson {
-    /// Returns an approval as it is written.
+    /// Returns the JSON of an approval.
     pub fn new(approval: &Approval) -> Self {
         let declared = approval.capabilities.iter().filter_map(|(kind, extent)| {
             let items = match extent {

@@ -1,4 +1,4 @@
-//! What the commands about the log write.
+//! JSON output of `log` and `replay`.
 
 use openskills_runtime::Replayed;
 use openskills_runtime::log::{LogReport, Stats};
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::VERSION;
 
-/// A line of events, as `openskills log show --json` and `discover --watch --json` write them.
+/// An event as one line of `openskills log show --json` or `openskills discover --watch --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventLine<'a, E> {
     #[serde(flatten)]
     event: &'a E,
-    /// The version of this format. An event may have a `version` that is a skill's.
+    /// Version of this format. Not `version`, which in some events is the skill's version.
     format_version: u32,
 }
 
@@ -23,64 +23,64 @@ impl<'a, E: Serialize> EventLine<'a, E> {
     }
 }
 
-/// `openskills log verify --json`.
+/// Output of `openskills log verify --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogVerifyJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// What was found.
+    /// Result of the verification.
     pub report: LogReport,
 }
 
-/// `openskills log stats --json`.
+/// Output of `openskills log stats --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogStatsJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The numbers.
+    /// The statistics.
     pub stats: Stats,
 }
 
-/// `openskills log archive --json`.
+/// Output of `openskills log archive --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogArchiveJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// Where the old log is now; absent if there was none.
+    /// Folder of the archived log; absent if there was no log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
 }
 
-/// `openskills replay --json`.
+/// Output of `openskills replay --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReplayJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// How many events are of a skill that is what it was.
+    /// Number of events whose skill is unchanged.
     pub same: usize,
-    /// How many are of one that is another version.
+    /// Number of events whose skill has changed.
     pub drifted: usize,
-    /// How many are of one that is not there.
+    /// Number of events whose skill no longer exists.
     pub gone: usize,
-    /// What came of running modules again, if that was asked for.
+    /// Results of rerunning modules; only with `--execute`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeated: Option<RepeatedJson>,
-    /// The events, in order.
+    /// Events, in order.
     pub events: Vec<Replayed>,
 }
 
-/// What came of running modules again.
+/// Results of rerunning modules.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatedJson {
-    /// How many wrote the same bytes.
+    /// Number of modules with the same output.
     pub same: usize,
-    /// How many wrote something else.
+    /// Number of modules with different output.
     pub different: usize,
-    /// How many executions cannot be run again.
+    /// Number of executions that cannot be repeated.
     pub not_run: usize,
 }

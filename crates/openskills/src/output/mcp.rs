@@ -1,93 +1,93 @@
-//! What the commands about MCP write.
+//! JSON output of the `mcp` commands.
 
-use openskills_runtime::{KeptSkills, RuntimeError, SyncChange};
+use openskills_runtime::{RuntimeError, SyncChange, SyncedSkills};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `openskills mcp list --json`.
+/// Output of `openskills mcp list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpServersJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// Every server, sorted by label.
+    /// Servers, sorted by label.
     pub servers: Vec<McpServerJson>,
 }
 
-/// A server whose skills are listed.
+/// A configured server.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpServerJson {
-    /// What the user calls it.
+    /// Server label.
     pub label: String,
-    /// Its command, or where it is.
+    /// Command or URL of the server.
     pub address: String,
-    /// How many skills are taken from it; absent if it was never asked.
+    /// Number of skills from this server; absent if it was never synced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<usize>,
-    /// How many more it listed, or was asked for, that were not taken.
+    /// Number of rejected skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<usize>,
-    /// URIs of the skills that it is asked for one by one, sorted.
-    pub asked_for: Vec<String>,
-    /// When it was last asked, RFC 3339.
+    /// URIs of the skills added one by one with `--skill`, sorted.
+    pub requested_uris: Vec<String>,
+    /// Time of the last sync (RFC 3339).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synced_at: Option<String>,
 }
 
-/// `openskills mcp sync --json`.
+/// Output of `openskills mcp sync --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpSyncedJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// Every server that was asked.
+    /// Every synced server.
     pub servers: Vec<McpSyncJson>,
 }
 
-/// What a server answered.
+/// The sync result of one server.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpSyncJson {
-    /// What the user calls it.
+    /// Server label.
     pub label: String,
-    /// How many skills it lists; absent if it did not answer.
+    /// Number of skills it lists; absent if the sync failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<usize>,
-    /// What is different from what it listed before.
+    /// Changes since the last sync.
     pub changes: Vec<SyncedSkillJson>,
-    /// What was not taken, and why.
+    /// Rejected skills.
     pub refused: Vec<SyncedSkillJson>,
-    /// Why it did not answer.
+    /// Why the sync failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A skill of a server.
+/// A changed or rejected skill of a server.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SyncedSkillJson {
-    /// The URI of its SKILL.md.
+    /// URI of its SKILL.md.
     pub uri: String,
-    /// `new`, `changed` or `gone`; or why it was not taken.
-    pub what: String,
+    /// `new`, `changed` or `gone`; for a rejected skill, the reason.
+    pub change: String,
 }
 
 impl McpSyncJson {
-    pub(crate) fn done(label: &str, kept: &KeptSkills, changes: &[SyncChange]) -> Self {
+    pub(crate) fn done(label: &str, synced: &SyncedSkills, changes: &[SyncChange]) -> Self {
         let change = |change: &SyncChange| {
-            let (uri, what) = change.parts();
-            SyncedSkillJson { uri: uri.to_owned(), what: what.to_owned() }
+            let (uri, change) = change.parts();
+            SyncedSkillJson { uri: uri.to_owned(), change: change.to_owned() }
         };
-        let refused = |(uri, what): &(String, String)| SyncedSkillJson {
+        let refused = |(uri, reason): &(String, String)| SyncedSkillJson {
             uri: uri.clone(),
-            what: what.clone(),
+            change: reason.clone(),
         };
         Self {
             label: label.to_owned(),
-            skills: Some(kept.len()),
+            skills: Some(synced.len()),
             changes: changes.iter().map(change).collect(),
-            refused: kept.refused.iter().map(refused).collect(),
+            refused: synced.refused.iter().map(refused).collect(),
             error: None,
         }
     }
@@ -104,18 +104,18 @@ impl McpSyncJson {
     }
 }
 
-/// `openskills mcp install --json`.
+/// Output of `openskills mcp install --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpInstallJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The client.
+    /// Client name.
     pub client: String,
-    /// Its file.
+    /// The client's config file.
     pub file: String,
-    /// What changes in it, as lines of a diff; empty if nothing does.
+    /// The change as a diff; empty if nothing changes.
     pub diff: String,
-    /// Whether it was written.
+    /// Whether the file was written.
     pub written: bool,
 }

@@ -1,166 +1,166 @@
-//! What the commands about packages write.
+//! JSON output of the commands that pack, install, test and convert skills.
 
 use openskills_runtime::Installed;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// `openskills pack --json`.
+/// Output of `openskills pack --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PackJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill's name.
+    /// Skill name.
     pub name: String,
-    /// The archive.
+    /// Archive path.
     pub file: String,
-    /// How many bytes it has.
+    /// Size of the archive in bytes.
     pub size: usize,
-    /// How many files are in it.
+    /// Number of files in the archive.
     pub files: usize,
-    /// Those of them that begin with a dot, or are below a folder that does.
+    /// Hidden files in the archive: those whose path has a component starting with a dot.
     pub hidden: Vec<String>,
-    /// Its digest.
+    /// Archive digest.
     pub digest: String,
-    /// Its signature, if it was signed.
+    /// Path of the signature, if the archive was signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// `openskills install --json`.
+/// Output of `openskills install --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstallJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill's name.
+    /// Skill name.
     pub name: String,
-    /// Its folder.
+    /// Skill folder.
     pub path: String,
-    /// `installed`, `is there already` or `would be installed`.
+    /// `installed`, `already installed` or `would be installed`.
     pub result: String,
-    /// What it gains and loses, in what it declares.
+    /// Declared capabilities gained and lost compared with the installed version.
     pub changes: Option<Vec<String>>,
-    /// What the audit says.
+    /// Audit verdict.
     pub verdict: String,
-    /// Where what was edited is kept.
+    /// Backup of the locally edited version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
 }
 
-/// `openskills remove --json`.
+/// Output of `openskills remove --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoveJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill's name.
+    /// Skill name.
     pub name: String,
-    /// Its folder, which is gone.
+    /// The removed folder.
     pub path: String,
-    /// Where what was edited is kept.
+    /// Backup of the locally edited version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
 }
 
-/// `openskills list --installed --json`.
+/// Output of `openskills list --installed --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstalledJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// Every skill that was installed.
+    /// Every installed skill.
     pub installed: Vec<InstalledSkillJson>,
 }
 
-/// A skill that was installed.
+/// An installed skill.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstalledSkillJson {
-    /// Its folder.
+    /// Skill folder.
     pub path: String,
     /// `installed`, `edited` or `gone`.
     pub state: String,
-    /// What is known of it.
+    /// The install record.
     #[serde(flatten)]
     pub record: Installed,
 }
 
-/// `openskills test --json`.
+/// Output of `openskills test --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// How many tests passed.
+    /// Number of tests that passed.
     pub passed: usize,
-    /// How many failed.
+    /// Number of tests that failed.
     pub failed: usize,
-    /// Every one of them, in order.
+    /// Every test, in order.
     pub tests: Vec<TestedJson>,
-    /// Files that are called like tests, and that nothing says how to run.
-    pub left_out: Vec<String>,
+    /// Files named like tests that openskills does not know how to run.
+    pub skipped: Vec<String>,
 }
 
 /// A test that ran.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestedJson {
-    /// The file.
+    /// The test file.
     pub test: String,
-    /// Whether it passed.
+    /// Whether the test passed.
     pub passed: bool,
-    /// What it ended with.
+    /// Test exit code.
     pub exit_code: u8,
-    /// What it wrote to standard output.
+    /// The test's standard output.
     pub output: String,
-    /// What it wrote to standard error.
+    /// The test's standard error.
     pub stderr: String,
 }
 
-/// `openskills migrate --json`.
+/// Output of `openskills migrate --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MigrateJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The file.
+    /// The converted file.
     pub file: String,
-    /// What changes in it, as lines of a diff; empty if nothing does.
+    /// The change as a diff; empty if nothing changes.
     pub diff: String,
-    /// What is worth knowing.
+    /// Notes about the conversion.
     pub notes: Vec<String>,
-    /// Whether it was written.
+    /// Whether the file was written.
     pub written: bool,
 }
 
-/// `openskills skillify --json`.
+/// Output of `openskills skillify --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillifyJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The name of the skill.
+    /// Skill name.
     pub name: String,
-    /// The kind of package: `r`, `python`, `rust` or `npm`.
+    /// Kind of package: `r`, `python`, `rust` or `npm`.
     pub kind: String,
-    /// The package.
+    /// Package name.
     pub package: String,
-    /// Its version.
+    /// Package version.
     pub package_version: String,
-    /// The digest of its source.
+    /// Digest of the package source.
     pub source_hash: String,
-    /// How many things it exports.
+    /// Number of exports.
     pub topics: usize,
-    /// Where the bundle is; absent where it is nowhere.
+    /// Bundle folder; absent if it was not written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// How it differs from the bundle in `--output`.
+    /// Diff against the existing bundle in `--output`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Where the bundle that somebody had edited is kept.
+    /// Backup of an existing bundle with local edits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Whether it was written there.
+    /// Whether the bundle was written to `--output`.
     pub written: bool,
 }

@@ -1,4 +1,4 @@
-//! What running writes.
+//! JSON output of the commands that run scripts, and of `cache`, `new`, `sandbox check`, `undo` and `deactivate`.
 
 use std::collections::BTreeMap;
 
@@ -7,110 +7,110 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// `openskills run --json`.
+/// Output of `openskills run --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The record that is in the log.
+    /// The log record.
     pub record: ExecutionRecord,
-    /// The code that the command ends with.
+    /// Exit code of the command.
     pub exit_code: u8,
-    /// The signal that openskills got, and that ended the script: nothing of it was applied.
+    /// The signal that interrupted openskills and the script. No changes were applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<i32>,
-    /// The script's output, where it is JSON.
+    /// The script's output, if it is JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// Whether it wrote more than is kept.
-    pub output_cut: bool,
-    /// What it tried and was not let.
+    /// Whether the script wrote more output than openskills keeps.
+    pub output_truncated: bool,
+    /// Blocked system calls.
     pub violations: Vec<ViolationJson>,
-    /// What it changed in its workspace.
+    /// Changes in the workspace.
     pub changes: Vec<ChangeJson>,
-    /// What a dry run kept from happening, of what the skill says that it does beyond files: `network`, `external`; `unknown` where it says nothing.
-    pub held_back: Vec<String>,
-    /// Whether those changes were made.
-    pub committed: bool,
-    /// Whether `openskills undo` can take them back.
+    /// Side effects beyond files that a dry run withheld: `network` or `external`; `unknown` if the skill declares none.
+    pub withheld: Vec<String>,
+    /// Whether the changes were applied to the workspace.
+    pub applied: bool,
+    /// Whether `openskills undo` can revert the changes.
     pub can_undo: bool,
-    /// Why it cannot, where they were made or files were written directly.
+    /// Why the changes cannot be undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cannot_undo: Option<String>,
-    /// Why they were not, where the run ended well and they should have been.
+    /// Why the changes could not be applied although the script succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_committed: Option<String>,
-    /// Why it most likely failed, and what to do about it.
+    pub not_applied: Option<String>,
+    /// Likely causes of a failure, and how to fix them.
     pub causes: Vec<String>,
-    /// The interpreter that ran it, where it is a script.
+    /// The interpreter, if it is a script.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
-    /// What held while it ran.
+    /// Sandbox guarantees that were enforced.
     pub enforced: Vec<String>,
-    /// Hosts that it asked for, and whether it was let.
-    pub reached: BTreeMap<String, bool>,
-    /// What the skill declares and the user did not grant, such as `env: TOKEN`.
+    /// Hosts that the script tried to reach, and whether access was allowed.
+    pub hosts: BTreeMap<String, bool>,
+    /// Declared capabilities that were not granted, such as `env: TOKEN`.
     pub not_granted: Vec<String>,
-    /// What the audit wants reviewed, unless a stored approval was made in view of it.
+    /// Audit findings that need review, unless a stored approval already covers them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
-    /// More of it, if it was WebAssembly.
+    /// Details of a WebAssembly run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wasm: Option<WasmJson>,
-    /// How long each step took, in milliseconds.
+    /// Duration of each step in milliseconds.
     pub timings_ms: BTreeMap<String, f64>,
 }
 
-/// What there is to know of a module that ran.
+/// Details of a WebAssembly run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WasmJson {
-    /// The digest of the module.
+    /// Module digest.
     pub module_sha256: String,
-    /// How many steps it took.
+    /// Fuel consumed.
     pub fuel: u64,
-    /// The most memory that it had, in bytes.
+    /// Peak memory in bytes.
     pub memory_bytes: u64,
-    /// Whether it ran inside the operating system's sandbox.
+    /// Whether the module also ran inside the operating system's sandbox.
     pub staged: bool,
-    /// Whether its code was in the cache.
+    /// Whether the compiled module came from the cache.
     pub cached: bool,
-    /// What it did that it may not, if it was ended for that.
+    /// The trap that ended the module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trap: Option<String>,
 }
 
-/// Something that a script tried and was not let.
+/// A blocked system call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ViolationJson {
     /// The system call.
     pub call: String,
-    /// The name of the process.
+    /// Process name.
     pub process: String,
 }
 
-/// A change of the workspace.
+/// A change in the workspace.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChangeJson {
-    /// Where, seen from the workspace; of a link also its target, of a folder with another mode both modes.
+    /// Path relative to the workspace; for a link also its target, for a changed folder mode both modes.
     pub path: String,
-    /// `added`, `modified`, `deleted`, `folder`, `link` or `mode` (of a folder that was there).
+    /// `added`, `modified`, `deleted`, `folder`, `link` or `mode` (new mode of an existing folder).
     pub change: String,
-    /// Why it cannot be made.
+    /// Why the change is not allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
-/// `openskills cache --json`.
+/// Output of `openskills cache --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CacheJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// Whether what is listed was removed.
+    /// Whether the listed caches were cleared.
     pub cleared: bool,
     /// Every cache.
     pub caches: Vec<CacheKindJson>,
@@ -120,89 +120,89 @@ pub struct CacheJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CacheKindJson {
-    /// `index`, `index-strict`, `hashes`, `wasm`, `served`, or `runs` for what killed runs left.
+    /// `index`, `index-strict`, `hashes`, `wasm`, `served`, or `runs` (leftovers of killed runs).
     pub kind: String,
-    /// Where it is.
+    /// Cache folder.
     pub folder: String,
-    /// How many files it has; of `runs` how many folders.
+    /// Number of files; for `runs`, number of folders.
     pub files: usize,
-    /// How many bytes they have.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
-/// `openskills new --json`.
+/// Output of `openskills new --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The folder of the skill, absolute.
+    /// Absolute path of the skill's folder.
     pub path: String,
-    /// Its files, seen from there, sorted.
+    /// Created files, relative to the folder, sorted.
     pub files: Vec<String>,
-    /// What to type next.
+    /// Suggested next commands.
     pub next: Vec<String>,
 }
 
-/// `openskills sandbox check --json`.
+/// Output of `openskills sandbox check --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SandboxJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The strongest kind of sandbox there is: `A` or `B`.
+    /// Strongest available sandbox tier: `A` or `B`; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// What it guarantees.
+    /// Every guarantee, and whether this tier provides it.
     pub guarantees: BTreeMap<String, bool>,
-    /// What this kind of sandbox does not enforce, or does differently; empty for the strongest.
+    /// What this tier does not enforce or does differently; empty for tier A.
     pub limitations: Vec<String>,
-    /// Why the strongest kind is not there.
+    /// Why tier A is not available.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// What would help.
+    pub reason: Option<String>,
+    /// How to make tier A available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
-/// `openskills undo --json`.
+/// Output of `openskills undo --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UndoJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
     /// The workspace.
     pub workspace: String,
-    /// The skill.
+    /// Skill ID.
     pub skill_id: String,
-    /// The run that committed it.
+    /// ID of the undone run.
     pub execution_id: String,
-    /// Whether nothing was changed.
+    /// Whether this was a dry run, which changes nothing.
     pub dry_run: bool,
-    /// What is taken back.
+    /// Reverted paths.
     pub paths: Vec<UndonePathJson>,
-    /// Folders that the run made and that stay, since something else is in them.
-    pub stay: Vec<String>,
+    /// Folders created by the run that are kept because they are not empty.
+    pub kept: Vec<String>,
 }
 
-/// A path that is taken back.
+/// A reverted path.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UndonePathJson {
-    /// Where, seen from the workspace.
+    /// Path relative to the workspace.
     pub path: String,
     /// `removed`, `restored` or `reverted`.
-    pub done: String,
+    pub action: String,
 }
 
-/// `openskills deactivate --json`.
+/// Output of `openskills deactivate --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeactivateJson {
-    /// The version of this format.
+    /// Version of this format.
     pub version: u32,
-    /// The skill that is not active any more.
+    /// ID of the deactivated skill.
     pub skill_id: String,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
 }

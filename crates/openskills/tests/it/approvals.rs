@@ -39,13 +39,13 @@ fn on_a_terminal(env: &TestEnv, arguments: &str, answer: &str) -> Option<(String
 }
 
 #[test]
-fn a_terminal_is_asked_and_shown_what_is_new() {
+fn approve_prompts_on_a_terminal_and_shows_changes() {
     let env = TestEnv::with(SKILL);
     let Some((shown, code)) = on_a_terminal(&env, "approve pdf --dir s", "n") else { return };
     assert_eq!(code, 4, "{shown}");
     assert!(shown.contains("It declares no capabilities."), "{shown}");
     assert!(shown.contains("network   none") && shown.contains("env       none"), "{shown}");
-    assert!(shown.contains("write     the workspace, after they end well"), "{shown}");
+    assert!(shown.contains("write     the workspace, applied after exit code 0"), "{shown}");
     assert!(shown.contains("Approve? [y/N]") && shown.contains("nothing was approved"), "{shown}");
     assert!(openskills(&env, "approvals list").stdout.is_empty());
     let (shown, code) = on_a_terminal(&env, "approve pdf --dir s --net a.test", "y").unwrap();
@@ -56,19 +56,19 @@ fn a_terminal_is_asked_and_shown_what_is_new() {
         b"---\nname: pdf\ndescription: d\nallowed-tools: WebFetch(domain:b.test)\n---\nBody.\n",
     );
     let (shown, _) = on_a_terminal(&env, "approve pdf --dir s", "").unwrap();
-    assert!(shown.contains("Its capabilities changed since you approved it on "), "{shown}");
+    assert!(shown.contains("Its capabilities have changed since you approved it on "), "{shown}");
     assert!(
-        shown.contains("+ network: b.test") && shown.contains("- network: <unknown"),
+        shown.contains("+ network: b.test") && shown.contains("- network: <not declared>"),
         "{shown}"
     );
-    // A name that would steer the terminal is shown as what it is.
+    // Control characters in a name are escaped.
     env.write("s/pdf/csk-skill.json", b"{\"schema_version\": 3, \"commands\": {}, \"capabilities\": {\"exec\": [\"a\\u001b[2Jb\"]}}");
     let run = openskills(&env, "approve pdf --dir s");
     assert!(!run.stderr.contains('\u{1b}'), "{}", run.stderr);
 }
 
 #[test]
-fn a_script_approves_lists_and_revokes() {
+fn approvals_can_be_added_listed_and_revoked_without_a_terminal() {
     let env = TestEnv::with(SKILL);
     let run =
         openskills(&env, "approve pdf --dir s --net a.test --env TOKEN --expires 30d --yes --json");
@@ -81,20 +81,20 @@ fn a_script_approves_lists_and_revokes() {
     let listed: Value =
         serde_json::from_str(&openskills(&env, "approvals list --json").stdout).unwrap();
     assert_eq!(listed["approvals"][0], approved["approval"]);
-    for (arguments, code, told) in [
-        ("approve closed --dir s --net a.test", 4, "declares its network as `nothing`"),
-        ("approve pdf --dir s", 5, "add --yes"),
-        ("approve nope --dir s", 3, "there is no skill `nope`"),
+    for (arguments, code, expected) in [
+        ("approve closed --dir s --net a.test", 4, "declares network access as `nothing`"),
+        ("approve pdf --dir s", 5, "pass --yes"),
+        ("approve nope --dir s", 3, "no skill named `nope`"),
         ("approve pdf --dir s --net a/b", 2, "is not a host"),
-        ("approve pdf --dir s --net * --net 10.1.2.3", 2, "cannot be given together"),
-        ("approve pdf --dir s --expires soon", 2, "is no span of time"),
+        ("approve pdf --dir s --net * --net 10.1.2.3", 2, "cannot be combined"),
+        ("approve pdf --dir s --expires soon", 2, "is not a duration"),
         ("approve pdf --dir s --net a.test --no-net", 2, "cannot be used with"),
-        ("approvals revoke nope", 3, "there is no approval `nope`"),
+        ("approvals revoke nope", 3, "no approval named `nope`"),
         ("approvals revoke", 2, "required"),
     ] {
         let run = openskills(&env, arguments);
         assert_eq!(run.code, Some(code), "{arguments}: {}", run.stderr);
-        assert!(run.stderr.contains(told), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments}: {}", run.stderr);
     }
     let id = approved["approval"]["id"].as_str().unwrap();
     let run = openskills(&env, &format!("approvals revoke {id} --json"));
@@ -108,9 +108,9 @@ fn a_script_approves_lists_and_revokes() {
     assert!(run.stderr.contains("approvals.json"), "{}", run.stderr);
 }
 
-/// What an audit finds is part of the question, and what it blocks cannot be approved.
+/// The approval request shows the audit findings, and what the audit blocks cannot be approved.
 #[test]
-fn an_approval_shows_what_the_audit_finds() {
+fn an_approval_request_shows_audit_findings() {
     let skills = "\
 //- /s/bad/SKILL.md
 ---
@@ -135,19 +135,19 @@ requests.get('https://api.github.com/zen')
     let good = openskills(&env, "approve good --dir s --yes");
     assert_eq!(good.code, Some(0), "{}", good.stderr);
     assert!(
-        good.stderr.contains("The audit says NOTE") && good.stderr.contains("api.github.com"),
+        good.stderr.contains("Audit: NOTE") && good.stderr.contains("api.github.com"),
         "{}",
         good.stderr
     );
     let bad = openskills(&env, "approve bad --dir s --yes");
     assert_eq!(bad.code, Some(4), "{}", bad.stderr);
     assert!(
-        bad.stderr.contains("the audit says BLOCK") && bad.stderr.contains("csk audit --suppress"),
+        bad.stderr.contains("audit verdict BLOCK") && bad.stderr.contains("csk audit --suppress"),
         "{}",
         bad.stderr
     );
     assert!(!openskills(&env, "approvals list").stdout.contains("s/bad"));
-    // The same words of the user as csk's: strict needs a pin for code that declares nothing.
+    // As in csk, strict mode needs a pin for code that declares nothing.
     env.write(
         "../home/.config/openskills/config.json",
         br#"{"schema_version": 1, "audit": "strict"}"#,
@@ -183,7 +183,7 @@ fn approvals_with_the_older_key_still_count() {
     assert_ne!(older, text);
     env.write(file, older.as_bytes());
     assert_eq!(openskills(&env, "approvals list --json").stdout, before);
-    // Which of the two counts could not be told.
+    // It would be ambiguous which of the two counts.
     let both = text.replacen("\"capabilities\"", "\"powers\": {}, \"capabilities\"", 1);
     env.write(file, both.as_bytes());
     assert_eq!(openskills(&env, "approvals list").code, Some(2));

@@ -170,7 +170,7 @@ fn report(files: &[(String, String)]) -> Report {
 
 /// Returns what is found undeclared of a kind.
 fn undeclared(report: &Report, kind: CapabilityKind) -> Option<&str> {
-    let start = format!("not declared: {kind} ");
+    let start = format!("scripts use `{kind}` beyond what is declared: ");
     let mut all = report.findings.iter().filter(|finding| finding.rule.id == RuleId::UNDECLARED);
     all.find_map(|finding| finding.message.strip_prefix(&start))
 }
@@ -220,7 +220,7 @@ fn check_policy(env: &TestEnv, skill: &str, (tool, input): (&str, &Value), decis
 }
 
 #[test]
-fn every_kind_of_capability_is_the_same_from_the_declaration_to_the_log() {
+fn every_capability_is_consistent_from_declaration_to_log() {
     for kind in CapabilityKind::ALL {
         let walk = walk(kind);
         // Declared and parsed: the key of the kind is what stands in the file.
@@ -229,7 +229,7 @@ fn every_kind_of_capability_is_the_same_from_the_declaration_to_the_log() {
         let report = report(&files);
         assert_eq!(report.declared.of(kind).to_string(), walk.declared, "{kind}");
         // Observed: what is declared is no finding, and what is not is one.
-        let observed = report.observed.code.get(&ObservedKind::Capability(kind));
+        let observed = report.observed.scripts.get(&ObservedKind::Capability(kind));
         let has = |item: &str| observed.is_some_and(|items| items.contains(item));
         assert_eq!(walk.observed.is_some_and(has), walk.observed.is_some(), "{kind}: {observed:?}");
         assert_eq!(undeclared(&report, kind), None, "{kind}");

@@ -37,7 +37,7 @@ fn check(env: &TestEnv, arguments: &[&str], command: &str) -> Run {
 }
 
 #[test]
-fn a_call_is_held_to_its_skill() {
+fn a_call_is_checked_against_its_skill() {
     let env = TestEnv::with(SKILLS);
     for (skill, command, code, decision) in [
         ("git", "git status", 0, "allow"),
@@ -67,7 +67,7 @@ fn a_call_is_held_to_its_skill() {
 }
 
 #[test]
-fn rules_that_mean_any_code_ask_until_exactly_that_skill_is_approved() {
+fn rules_for_arbitrary_code_ask_until_that_skill_is_approved() {
     let env = TestEnv::with(
         "\
 //- /s/py/SKILL.md
@@ -85,13 +85,13 @@ print(1)
     let python = || check(&env, &["--skill", "py"], "python3 scripts/x.py");
     let asked = python();
     assert_eq!(asked.code, Some(5), "{}", asked.stdout);
-    assert!(asked.stdout.contains("means arbitrary code"), "{}", asked.stdout);
+    assert!(asked.stdout.contains("allows arbitrary code"), "{}", asked.stdout);
     let approve = ["approve", "py", "--dir", "s", "--yes"];
     let approved = env.run_args(program, &approve);
     assert_eq!(approved.code, Some(0), "{}", approved.stderr);
-    let told = &approved.stderr;
-    assert!(told.contains("`Bash(python3:*)` lets the agent run any code"), "{told}");
-    assert!(!told.contains("`Bash(git:*)` lets"), "{told}");
+    let shown = &approved.stderr;
+    assert!(shown.contains("`Bash(python3:*)` lets the agent run arbitrary code"), "{shown}");
+    assert!(!shown.contains("`Bash(git:*)` lets"), "{shown}");
     assert_eq!(python().code, Some(0), "the approval showed it");
     assert_eq!(check(&env, &["--skill", "py"], "git -c a=b log").code, Some(5));
     assert_eq!(check(&env, &["--skill", "py"], "node x.js").code, Some(4));
@@ -111,7 +111,7 @@ print(1)
 }
 
 #[test]
-fn a_call_without_a_skill_is_held_to_every_active_one() {
+fn a_call_without_a_skill_is_checked_against_every_active_one() {
     let env = TestEnv::with(SKILLS);
     let activate = |skill: &str| {
         env.run_args(
@@ -142,11 +142,11 @@ fn a_call_without_a_skill_is_held_to_every_active_one() {
     env.write("s/git/SKILL.md", b"---\nname: git\ndescription: d\n---\nBody.\n");
     let run = check(&env, &["--session", "1"], "rm x");
     assert_eq!(run.code, Some(4), "{}", run.stdout);
-    assert!(run.stdout.contains("gone or changed since"), "{}", run.stdout);
+    assert!(run.stdout.contains("was removed or changed"), "{}", run.stdout);
 }
 
 #[test]
-fn a_hook_is_answered_in_its_own_words_and_only_narrowed() {
+fn a_hook_response_only_restricts_and_fails_closed() {
     let env = TestEnv::with(SKILLS);
     env.run_args(
         env!("CARGO_BIN_EXE_openskills"),
@@ -175,7 +175,7 @@ fn a_hook_is_answered_in_its_own_words_and_only_narrowed() {
     assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "PreToolUse");
     let (_, asked) = hook(&event("h1", "git -c a=b log"));
     assert!(asked.contains("\"permissionDecision\":\"ask\""), "{asked}");
-    assert_eq!(hook(&event("h1", "git status")), (Some(0), String::new()), "no word that widens");
+    assert_eq!(hook(&event("h1", "git status")), (Some(0), String::new()), "it never allows more");
     assert_eq!(hook(&event("other", "rm -rf /")), (Some(0), String::new()), "no skill is active");
     // What is no event stops the call: exit code 2 is how a hook says so.
     let nameless = event("", "rm -rf /");

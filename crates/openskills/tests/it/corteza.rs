@@ -41,16 +41,16 @@ fn env() -> TestEnv {
 }
 
 #[test]
-fn arguments_are_held_to_the_schema_before_anything_is_shown() {
+fn arguments_are_checked_before_instructions_are_shown() {
     let env = env();
     let run = openskills(&env, "activate autoresearch --dir s --json -- bees 3");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(loaded["instructions"], "Research bees in 3 rounds (bees).");
-    assert_eq!(loaded["given"], json!({"topic": "bees", "rounds": 3}));
+    assert_eq!(loaded["arguments"], json!({"topic": "bees", "rounds": 3}));
     assert_eq!(loaded["interaction"], "returning");
     assert_eq!(loaded["sideEffects"], json!(["filesystem", "network"]), "{loaded}");
-    // Attaching needs the host's word, and is in the log then.
+    // Attaching needs a flag, and is logged.
     assert_eq!(loaded["attach"], json!(false));
     let run = openskills(&env, "activate autoresearch --dir s --json --attach -- bees");
     let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -63,17 +63,17 @@ fn arguments_are_held_to_the_schema_before_anything_is_shown() {
         &["activate", "autoresearch", "--dir", "s", "{\"topic\": \"wasps\"}"],
     );
     assert!(object.stdout.contains("Research wasps"), "{}{}", object.stdout, object.stderr);
-    for (given, told) in [
+    for (given, expected) in [
         ("", "topic"),
         ("-- x", "topic"),
         ("-- bees many", "rounds"),
-        ("-- bees 1 2", "too many"),
+        ("-- bees 1 2", "unexpected argument"),
         ("-- bees 10", "rounds"),
     ] {
         let run = openskills(&env, &format!("activate autoresearch --dir s {given}"));
         assert_eq!(run.code, Some(1), "{given}: {}", run.stdout);
         assert!(
-            run.stderr.contains(told) && run.stderr.contains("it takes: topic, rounds"),
+            run.stderr.contains(expected) && run.stderr.contains("arguments: topic, rounds"),
             "{given}: {}",
             run.stderr
         );
@@ -82,13 +82,13 @@ fn arguments_are_held_to_the_schema_before_anything_is_shown() {
 }
 
 #[test]
-fn libraries_are_there_before_a_skill_is_activated() {
+fn activation_fails_if_libraries_are_missing() {
     let env = env();
     std::fs::remove_dir_all(env.path("lib/pensar")).unwrap();
     let run = openskills(&env, "activate autoresearch --dir s -- bees");
     assert_eq!(run.code, Some(1));
     assert!(
-        run.stderr.contains("needs libraries that are not there: pensar")
+        run.stderr.contains("needs libraries that are not installed: pensar")
             && run.stderr.contains("install.packages(\"pensar\")"),
         "{}",
         run.stderr
@@ -98,7 +98,7 @@ fn libraries_are_there_before_a_skill_is_activated() {
 }
 
 #[test]
-fn dependencies_in_the_metadata_that_are_missing_are_told() {
+fn activation_warns_about_missing_metadata_dependencies() {
     let env = env();
     env.write("s/data/SKILL.md", b"---\nname: data\ndescription: d\nmetadata:\n  dependencies: python>=3.8, requests>=2.0, nosuchlib>=1.5\n---\nBody.\n");
     let run = openskills(&env, "activate data --dir s --json");
@@ -114,7 +114,7 @@ fn dependencies_in_the_metadata_that_are_missing_are_told() {
 }
 
 #[test]
-fn a_dry_run_reaches_no_host() {
+fn a_dry_run_has_no_network_access() {
     let env = TestEnv::with(
         "//- /s/net/SKILL.md\n---\nname: net\ndescription: d\nside_effects: [network, external]\n---\nBody.\n//- /s/net/scripts/a.sh\necho \"proxy=${HTTPS_PROXY:-none}\"\n",
     );
@@ -122,7 +122,7 @@ fn a_dry_run_reaches_no_host() {
     let approved = openskills(&env, "approve net --dir s --net api.example.com --yes");
     assert_eq!(approved.code, Some(0), "{}", approved.stderr);
     assert!(
-        approved.stderr.contains("It says that it changes: network, external."),
+        approved.stderr.contains("It declares side effects: network, external."),
         "{}",
         approved.stderr
     );
@@ -133,16 +133,16 @@ fn a_dry_run_reaches_no_host() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_kept_from_happening_by_what_is_declared() {
-    for (declared, held, told) in [
+fn a_dry_run_reports_declared_side_effects_that_it_withheld() {
+    for (declared, withheld, expected) in [
         (
             "side_effects: [network, external]\n",
             json!(["external", "network"]),
-            "says that it changes",
+            "declares side effects: network, external",
         ),
         ("side_effects: [filesystem]\n", json!([]), ""),
         ("side_effects: [none]\n", json!([]), ""),
-        ("", json!(["unknown"]), "does not say what it changes"),
+        ("", json!(["unknown"]), "does not declare its `side_effects`"),
     ] {
         let env = TestEnv::with(&format!(
             "//- /s/net/SKILL.md\n---\nname: net\ndescription: d\n{declared}---\nBody.\n//- /s/net/scripts/a.sh\necho hello\n"
@@ -151,33 +151,33 @@ fn a_dry_run_says_what_it_kept_from_happening_by_what_is_declared() {
         assert_eq!(openskills(&env, "approve net --dir s --yes").code, Some(0));
         let dry = openskills(&env, "run net --dir s --workspace w --dry-run");
         assert_eq!(dry.code, Some(0), "{}", dry.stderr);
-        let is_told = dry.stderr.contains("a dry run reaches no host");
-        assert_eq!(is_told, !told.is_empty(), "{declared}: {}", dry.stderr);
-        assert!(dry.stderr.contains(told), "{declared}: {}", dry.stderr);
+        let is_noted = dry.stderr.contains("a dry run has no network access");
+        assert_eq!(is_noted, !expected.is_empty(), "{declared}: {}", dry.stderr);
+        assert!(dry.stderr.contains(expected), "{declared}: {}", dry.stderr);
         let dry = openskills(&env, "run net --dir s --workspace w --dry-run --json").stdout;
-        let mut held_back = serde_json::from_str::<Value>(&dry).unwrap()["heldBack"].clone();
-        if let Some(all) = held_back.as_array_mut() {
+        let mut listed = serde_json::from_str::<Value>(&dry).unwrap()["withheld"].clone();
+        if let Some(all) = listed.as_array_mut() {
             all.sort_by_key(ToString::to_string);
         }
-        assert_eq!(held_back, held, "{declared}");
+        assert_eq!(listed, withheld, "{declared}");
         let run = openskills(&env, "run net --dir s --workspace w");
         assert!(!run.stderr.contains("dry run"), "{}", run.stderr);
     }
 }
 
 #[test]
-fn what_cannot_be_checked_is_invalid_and_not_activated() {
-    for (field, told) in [
-        ("library_depends: [../etc]", "no name of a library"),
+fn invalid_schemas_and_library_names_prevent_activation() {
+    for (field, expected) in [
+        ("library_depends: [../etc]", "is not a library name"),
         ("library_depends: {pensar: 1}", "library_depends"),
         ("library_depends: [[pensar]]", "library_depends"),
-        ("library_depends: [pensar>=new]", "no name of a library"),
+        ("library_depends: [pensar>=new]", "is not a library name"),
         ("arguments: {scheme: {}}", "a mapping with `schema`"),
-        ("arguments: {schema: [1]}", "it is no mapping"),
+        ("arguments: {schema: [1]}", "expected a mapping"),
         ("arguments: {schema: {type: objekt}}", "objekt"),
         (
             "arguments: {schema: {type: object, properties: {a: {$ref: 'file:///etc/passwd'}}}}",
-            "not looked up",
+            "are not resolved",
         ),
     ] {
         let env = TestEnv::with(&format!(
@@ -185,7 +185,11 @@ fn what_cannot_be_checked_is_invalid_and_not_activated() {
         ));
         let run = openskills(&env, "validate s/odd");
         assert_eq!(run.code, Some(1), "{field}: {}{}", run.stdout, run.stderr);
-        assert!(run.stderr.contains(told) && run.stderr.contains("SKILL.md:4:"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(expected) && run.stderr.contains("SKILL.md:4:"),
+            "{}",
+            run.stderr
+        );
         let run = openskills(&env, "activate odd --dir s");
         assert_eq!(run.code, Some(1), "{field}: {}{}", run.stdout, run.stderr);
         assert!(!run.stdout.contains("Body."), "{field}: {}", run.stdout);
@@ -195,7 +199,7 @@ fn what_cannot_be_checked_is_invalid_and_not_activated() {
 }
 
 #[test]
-fn tools_of_packages_are_known_by_both_of_their_names() {
+fn package_tools_match_under_both_names() {
     let env = env();
     for (tool, code) in [
         ("web_search", 0),
@@ -213,7 +217,7 @@ fn tools_of_packages_are_known_by_both_of_their_names() {
 }
 
 #[test]
-fn a_skill_is_migrated_and_comes_back() {
+fn migrating_a_skill_there_and_back_restores_it() {
     let env = TestEnv::with(
         "//- /auto/SKILL.md\n---\nname: auto\ndescription: Does it. # mine\ndisable-model-invocation: true\n---\nBody.\n",
     );
@@ -256,7 +260,7 @@ fn a_skill_is_migrated_and_comes_back() {
 }
 
 #[test]
-fn tools_that_nobody_here_knows_say_nothing_of_the_machine() {
+fn unknown_tools_do_not_restrict_local_access() {
     let env = env();
     env.write(
         "s/autoresearch/scripts/a.sh",
@@ -279,7 +283,7 @@ fn tools_that_nobody_here_knows_say_nothing_of_the_machine() {
 }
 
 #[test]
-fn trust_is_computed_and_its_own_word_only_lowers_it() {
+fn a_declared_trust_only_lowers_the_computed_trust() {
     let env = TestEnv::with("//- /x\nx\n");
     for (declared, computed) in [
         ("", "user"),
@@ -296,13 +300,13 @@ fn trust_is_computed_and_its_own_word_only_lowers_it() {
 }
 
 #[test]
-fn a_sidecar_is_read_once() {
+fn migrate_reads_a_sidecar_file_once() {
     let env = TestEnv::with(
         "//- /one/SKILL.md\n---\nname: one\ndescription: d\n---\nBody.\n//- /one/SKILL.json\n{\"model_invocation\": \"user-only\", \"tools\": {\"allow\": [\"Read\"]}, \"instructions\": \"Other words.\"}\n",
     );
     let run = openskills(&env, "migrate one --yes");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(run.stderr.contains("`instructions` of SKILL.json is left out"), "{}", run.stderr);
+    assert!(run.stderr.contains("ignored `instructions` in SKILL.json"), "{}", run.stderr);
     let text = std::fs::read_to_string(env.path("one/SKILL.md")).unwrap();
     assert!(text.contains("user-only"), "{text}");
     let edited = text.replace("model_invocation: user-only\n", "").replace("Read", "Grep");
@@ -316,7 +320,7 @@ fn a_sidecar_is_read_once() {
 }
 
 #[test]
-fn the_example_of_the_specification_is_a_bundle() {
+fn the_example_in_the_specification_is_a_valid_bundle() {
     let spec = include_str!("../../../../docs/spec/corteza.skill-v1.md");
     let example = spec.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let env = TestEnv::with("//- /x\nx\n");
@@ -326,7 +330,7 @@ fn the_example_of_the_specification_is_a_bundle() {
 }
 
 #[test]
-fn there_is_one_list_of_tools_in_every_output() {
+fn every_output_shows_the_same_tool_list() {
     for (fields, allowed, denied) in [
         ("allowed-tools: Read Grep\n", json!(["Read", "Grep"]), Value::Null),
         ("tools: {allow: [Read, Grep]}\n", json!(["Read", "Grep"]), Value::Null),
@@ -366,7 +370,7 @@ fn there_is_one_list_of_tools_in_every_output() {
         let listed = listed.as_array().unwrap().iter().find(|one| one["name"] == "one").unwrap();
         assert_eq!(listed["allowedTools"].as_str().map(str::to_owned), words(&allowed), "{fields}");
         assert_eq!(data("show s/one --json")["allowedTools"], allowed, "{fields}");
-        // What is shown is what is held to.
+        // What is shown is what is enforced.
         for tool in ["Read", "Write", "Grep"] {
             let run = openskills(&env, &format!("check-tool --skill one --tool {tool} --dir s"));
             let is_in =
@@ -378,7 +382,7 @@ fn there_is_one_list_of_tools_in_every_output() {
 }
 
 #[test]
-fn lists_that_say_the_same_are_migrated_as_one() {
+fn migrate_merges_equivalent_tool_lists() {
     let text = "---\nskill_format: corteza.skill/v1\nname: one\ndescription: d\nallowed-tools: Grep, Read\ntools:\n  allow: [Read, Grep]\n---\nBody.\n";
     let env = TestEnv::with(&format!("//- /one/SKILL.md\n{text}"));
     let run = openskills(&env, "migrate one --to claude --yes");
@@ -389,14 +393,14 @@ fn lists_that_say_the_same_are_migrated_as_one() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let v1 = std::fs::read_to_string(env.path("one/SKILL.md")).unwrap();
     assert!(v1.contains("\ntools:") && !v1.contains("\nallowed-tools"), "{v1}");
-    // Lists that differ are nobody's to merge.
+    // Lists that differ are not merged.
     let env = TestEnv::with(&format!("//- /one/SKILL.md\n{}", text.replace("Grep, Read", "Grep")));
     let run = openskills(&env, "migrate one --to claude --yes");
     assert!(run.code == Some(1) && run.stderr.contains("allowed-tools"), "{}", run.stderr);
 }
 
 #[test]
-fn trust_is_computed_by_where_a_skill_is() {
+fn the_trust_level_is_computed_from_the_location() {
     let env = TestEnv::new();
     let text =
         |name: &str| format!("---\nname: {name}\ndescription: d\ntrust: managed\n---\nBody.\n");
@@ -438,7 +442,7 @@ fn trust_is_computed_by_where_a_skill_is() {
 }
 
 #[test]
-fn who_may_start_a_skill_decides_who_reads_its_files() {
+fn only_those_who_may_invoke_a_skill_can_read_its_files() {
     let env = TestEnv::new();
     for (name, fields) in [
         ("open", ""),

@@ -56,7 +56,7 @@ fn seen(run: &Run) -> [bool; 3] {
 }
 
 #[test]
-fn a_flag_that_approves_confirms_nothing_that_is_only_declared() {
+fn approve_flags_do_not_grant_what_is_only_declared() {
     let env = machine();
     let once = run(&env, "--approve-once");
     assert_eq!((once.code, seen(&once)), (Some(0), [false; 3]), "{}{}", once.stdout, once.stderr);
@@ -67,7 +67,7 @@ fn a_flag_that_approves_confirms_nothing_that_is_only_declared() {
     assert_eq!(openskills(&env, "trust app").code, Some(0));
     let approved = openskills(&env, "approve sync --project app --yes");
     assert_eq!(approved.code, Some(0), "{}", approved.stderr);
-    assert!(approved.stderr.contains("only by naming it"), "{}", approved.stderr);
+    assert!(approved.stderr.contains("grant it explicitly with --read,"), "{}", approved.stderr);
     assert_eq!(seen(&run(&env, "")), [false; 3]);
     // What is named is granted, and is remembered.
     let named = run(&env, "--approve-once --env DEPLOY_NAME");
@@ -82,12 +82,12 @@ fn a_flag_that_approves_confirms_nothing_that_is_only_declared() {
     assert!(listed.contains("read: ~/.ssh"), "{listed}");
     // One that changes what runs is never granted, and never offered.
     let loader = run(&env, "--approve-once --env LD_PRELOAD");
-    assert!(loader.stderr.contains("never given to a script"), "{}", loader.stderr);
+    assert!(loader.stderr.contains("never passed to scripts"), "{}", loader.stderr);
     // Another variable than the declared one is beyond the skill's own request.
     let more = run(&env, "--approve-once --env PATH_TO_KEYS");
     assert_eq!(more.code, Some(125), "{}", more.stderr);
     for (path, told) in
-        [("~", "whole home"), ("/etc", "belongs to the system"), ("~/none", "No such file")]
+        [("~", "entire home"), ("/etc", "it is a system path"), ("~/none", "No such file")]
     {
         let refused = run(&env, &format!("--approve-once --read {path}"));
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(125), ""), "{path}");
@@ -96,7 +96,7 @@ fn a_flag_that_approves_confirms_nothing_that_is_only_declared() {
 }
 
 #[test]
-fn an_answer_confirms_what_is_shown_and_never_what_is_protected() {
+fn a_prompt_answer_grants_what_is_shown_except_protected_locations() {
     let env = machine();
     if env.run_args("sh", &["-c", "command -v script"]).code != Some(0) {
         testkit::skip("an answer on a terminal", "`script` is not there");
@@ -112,7 +112,8 @@ fn an_answer_confirms_what_is_shown_and_never_what_is_protected() {
     };
     let no = typed("n", "");
     assert_eq!(seen(&no), [false; 3], "{}", no.stdout);
-    let (granted, named_only) = no.stdout.split_once("which you grant only by naming it").unwrap();
+    let (granted, named_only) =
+        no.stdout.split_once("grant it explicitly with --read, --net or --env").unwrap();
     let (_, granted) = granted.split_once("You would grant:").unwrap();
     let has = |kind: &str, what: &str| {
         granted.lines().any(|line| line.trim_start().starts_with(kind) && line.contains(what))
@@ -120,7 +121,7 @@ fn an_answer_confirms_what_is_shown_and_never_what_is_protected() {
     assert!(has("packages ", ".venv, node_modules"), "{granted}");
     assert!(has("read ", "~/data") && has("env ", "DEPLOY_NAME"), "{granted}");
     assert!(!granted.contains(".ssh") && named_only.contains("~/.ssh"), "{}", no.stdout);
-    assert!(no.stdout.contains("The audit says"), "the verdict comes first: {}", no.stdout);
+    assert!(no.stdout.contains("Audit: "), "the verdict comes first: {}", no.stdout);
     let once = typed("o", "");
     assert_eq!(seen(&once), [true, false, true], "{}", once.stdout);
     let named = typed("o", "--read ~/.ssh");
@@ -128,7 +129,7 @@ fn an_answer_confirms_what_is_shown_and_never_what_is_protected() {
 }
 
 #[test]
-fn a_place_that_leads_elsewhere_by_now_was_not_approved() {
+fn an_approval_does_not_cover_a_folder_replaced_by_a_symlink() {
     let env = machine();
     assert_eq!(openskills(&env, "approve sync --project app --yes --read ~/data").code, Some(0));
     assert_eq!(seen(&run(&env, "")), [true, false, false]);
@@ -140,7 +141,7 @@ fn a_place_that_leads_elsewhere_by_now_was_not_approved() {
 
 /// A folder is confirmed by an answer only if nothing in it has to be named.
 #[test]
-fn a_folder_with_hidden_files_has_to_be_named() {
+fn a_folder_with_protected_files_must_be_granted_by_name() {
     for hidden in [".env", "deep/er/server.pem", ".ssh/id"] {
         let env = machine();
         env.write(&format!("../home/data/{hidden}"), b"x");
@@ -150,7 +151,7 @@ fn a_folder_with_hidden_files_has_to_be_named() {
 }
 
 #[test]
-fn any_host_is_granted_to_nobody_who_did_not_say_so() {
+fn access_to_any_host_needs_an_explicit_flag() {
     let env = machine();
     for flags in ["--approve-once", "--approve-once --net api.example.com"] {
         let once = openskills(&env, &format!("run web --dir s {flags}"));

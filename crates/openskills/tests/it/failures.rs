@@ -14,7 +14,7 @@ fn failure(env: &TestEnv, arguments: &str) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn every_failure_with_json_is_data_with_advice() {
+fn every_failure_with_json_output_has_a_code_and_a_hint() {
     let env = TestEnv::with(SKILLS);
     env.write("broken/SKILL.md", b"no frontmatter\n");
     env.write("file", b"x");
@@ -62,7 +62,7 @@ fn every_failure_with_json_is_data_with_advice() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_folder_that_may_not_be_written_is_a_failure_of_files_told_once() {
+fn an_unwritable_folder_is_reported_once_as_a_file_error() {
     // Not even root makes a folder there.
     let (code, error) = failure(&TestEnv::new(), "new foo --dir /sys --json");
     assert_eq!((code, error["code"].as_str()), (Some(2), Some("files")), "{error}");
@@ -72,7 +72,7 @@ fn a_folder_that_may_not_be_written_is_a_failure_of_files_told_once() {
 }
 
 #[test]
-fn a_path_that_is_not_there_is_a_wrong_call() {
+fn a_missing_path_is_a_usage_error() {
     let env = TestEnv::with(SKILLS);
     for arguments in ["validate nosuch", "show nosuch", "prompt nosuch", "trust nosuch"] {
         assert_eq!(openskills(&env, arguments).code, Some(2), "{arguments}");

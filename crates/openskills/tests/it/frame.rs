@@ -6,13 +6,13 @@ use testkit::{TestEnv, whole_help};
 use crate::{SKILLS, openskills};
 
 #[test]
-fn the_help_of_every_command() {
+fn the_help_of_every_command_is_unchanged() {
     let env = TestEnv::new();
     expect_file!["./help.txt"].assert_eq(&whole_help(&|arguments| openskills(&env, arguments)));
 }
 
 #[test]
-fn common_failures_in_words_and_as_data() {
+fn common_failures_are_unchanged_as_text_and_json() {
     let env = TestEnv::with(SKILLS);
     env.write("broken/SKILL.md", b"no frontmatter\n");
     env.write("file", b"x");
@@ -44,7 +44,7 @@ fn common_failures_in_words_and_as_data() {
 
 /// Pages that name an exit code name one that there is.
 #[test]
-fn the_docs_name_the_exit_codes_that_there_are() {
+fn the_docs_mention_only_existing_exit_codes() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let reference = std::fs::read_to_string(root.join("docs/reference.md")).unwrap();
     let known: Vec<u32> = reference

@@ -18,6 +18,6 @@ fn the_corpus_passes_the_check_of_the_fuzz_target() {
 }
 
 #[test]
-fn what_fuzzing_found_stays_mended() {
+fn inputs_found_by_fuzzing_stay_fixed() {
     check::check(b"-\xcc7\nn\n");
 }

@@ -47,7 +47,7 @@ fn settings(env: &TestEnv, audit: &str) {
 }
 
 #[test]
-fn what_the_audit_blocks_runs_in_no_way_and_in_no_mode() {
+fn a_blocked_skill_cannot_be_used_in_any_mode() {
     let env = TestEnv::with(SKILLS);
     let has_script = env.run_args("sh", &["-c", "command -v script"]).code == Some(0);
     for mode in ["off", "advisory", "strict"] {
@@ -63,7 +63,7 @@ fn what_the_audit_blocks_runs_in_no_way_and_in_no_mode() {
             let refused = openskills(&env, command);
             assert!(matches!(refused.code, Some(4 | 125)), "{mode} {command}: {}", refused.stderr);
             assert!(
-                refused.stderr.contains("the audit says BLOCK"),
+                refused.stderr.contains("audit verdict BLOCK"),
                 "{command}: {}",
                 refused.stderr
             );
@@ -84,7 +84,7 @@ fn what_the_audit_blocks_runs_in_no_way_and_in_no_mode() {
         }
     }
     let events = openskills(&env, "log show --json --event policy.decided").stdout;
-    assert!(events.contains("the audit says BLOCK"), "the refusal is in the log: {events}");
+    assert!(events.contains("audit verdict BLOCK"), "the refusal is in the log: {events}");
     // What the user can accept is the finding itself.
     settings(&env, "advisory");
     let verdicts = fs::read_dir(env.path("../home/.local/state/openskills/verdicts")).unwrap();
@@ -104,7 +104,7 @@ fn what_the_audit_blocks_runs_in_no_way_and_in_no_mode() {
 }
 
 #[test]
-fn a_revocation_stops_what_was_approved_before() {
+fn a_revocation_overrides_earlier_approvals() {
     let env = TestEnv::with(SKILLS);
     assert_eq!(openskills(&env, "approve good --dir s --yes").code, Some(0));
     assert_eq!(openskills(&env, "run good --dir s").stdout, "ran-good\n");
@@ -137,15 +137,15 @@ fn a_revocation_stops_what_was_approved_before() {
 }
 
 #[test]
-fn what_needs_review_is_shown_before_it_runs() {
+fn a_review_verdict_is_shown_before_the_skill_runs() {
     let env = TestEnv::with(SKILLS);
     let once = openskills(&env, "run odd --dir s --approve-once");
     assert_eq!(once.stdout, "ran-odd\n", "{}", once.stderr);
-    assert!(once.stderr.contains("the audit says REVIEW"), "{}", once.stderr);
+    assert!(once.stderr.contains("audit verdict REVIEW"), "{}", once.stderr);
     let events = openskills(&env, "log show --json --event policy.decided").stdout;
-    assert!(events.contains("the audit says REVIEW"), "{events}");
+    assert!(events.contains("audit verdict REVIEW"), "{events}");
     let approved = openskills(&env, "approve odd --dir s --yes");
-    assert!(approved.stderr.contains("The audit says REVIEW"), "{}", approved.stderr);
+    assert!(approved.stderr.contains("Audit: REVIEW"), "{}", approved.stderr);
     assert!(!openskills(&env, "run odd --dir s").stderr.contains("REVIEW"), "it was seen");
     // Strict settings want a pin, whoever approves.
     settings(&env, "strict");
@@ -160,7 +160,7 @@ fn what_needs_review_is_shown_before_it_runs() {
 
 /// A clone says where it comes from, whichever part of it the skill is and however its repository is kept.
 #[test]
-fn a_source_is_revoked_wherever_the_clone_keeps_its_repository() {
+fn a_revoked_source_is_recognized_in_every_kind_of_clone() {
     let url = "https://example.com/evil/skill.git";
     let revoked = json!([{"source": url, "reason": "taken", "at": "2026-01-01T00:00:00Z"}]);
     for (setup, dir) in [
@@ -197,6 +197,6 @@ fn a_source_is_revoked_wherever_the_clone_keeps_its_repository() {
     let call = "mkdir -p ../home/.cocoaskills && ln -s nowhere ../home/.cocoaskills/audit";
     assert_eq!(env.run_args("sh", &["-c", call]).code, Some(0));
     let refused = openskills(&env, "run good --dir s --approve-once");
-    assert!(refused.stderr.contains("a link to nothing"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is a broken symlink"), "{}", refused.stderr);
     assert_eq!(refused.stdout, "");
 }

@@ -19,43 +19,43 @@ fn the_version_is_one_line() {
 fn help_lists_every_command() {
     expect![[r#"
         exit 0
-        stdout: Agent Skills: find, disclose, activate, read and check folders with a SKILL.md
+        stdout: Runtime for Agent Skills: find, load, check, approve and run them in a sandbox
         stdout:
         stdout: Usage: openskills [OPTIONS] <COMMAND>
         stdout:
         stdout: Commands:
-        stdout:   discover     Look for skills, and show every problem with its file and what to do
-        stdout:   list         List the skills there are
-        stdout:   search       Find skills by words in their names, descriptions and instructions
-        stdout:   where        Show which skill a name means, why, and what it shadows
-        stdout:   prompt       Write the block that tells a model which skills there are
-        stdout:   activate     Print the instructions of a skill
-        stdout:   deactivate   End what is active of a skill in a session
-        stdout:   read         Print a file of a skill
-        stdout:   files        List the files of a skill
-        stdout:   check-tool   Decide whether a tool may be called
-        stdout:   run          Run a script or module of a skill in the sandbox; `execute` is the same
-        stdout:   undo         Take back what the last run committed to a workspace
-        stdout:   sandbox      Look at the sandbox of this machine
-        stdout:   approve      Let scripts of a skill run, as it is now
-        stdout:   approvals    Show what was approved, and take it back
-        stdout:   enable       Switch skills on again
-        stdout:   disable      Switch skills off
-        stdout:   trust        Trust a folder: its skills count as yours
-        stdout:   log          Show, check and export the record of what skills did
-        stdout:   replay       Compare what a log tells of with today's skills
-        stdout:   new          Make the beginnings of a skill
+        stdout:   discover     Find skills, and report each problem with its file and a fix
+        stdout:   list         List available skills
+        stdout:   search       Search skill names, descriptions and instructions
+        stdout:   where        Show which skill a name refers to, why, and what it shadows
+        stdout:   prompt       Print the list of available skills for a system prompt
+        stdout:   activate     Print a skill's instructions, as the model sees them
+        stdout:   deactivate   Deactivate a skill in a session, lifting its tool restrictions
+        stdout:   read         Print a file from a skill
+        stdout:   files        List a skill's files
+        stdout:   check-tool   Check whether the active skills allow a tool call
+        stdout:   run          Run a skill's script or module in the sandbox (alias: `execute`)
+        stdout:   undo         Undo the changes that the last run applied to a workspace
+        stdout:   sandbox      Check what the sandbox on this machine can enforce
+        stdout:   approve      Allow the current version of a skill to run its scripts
+        stdout:   approvals    List and revoke approvals
+        stdout:   enable       Enable disabled skills
+        stdout:   disable      Disable skills
+        stdout:   trust        Trust a folder, so that its skills count as your own
+        stdout:   log          Show, verify and export the log of what skills did
+        stdout:   replay       Compare the skills recorded in a log with the current ones
+        stdout:   new          Create a new skill from a template
         stdout:   validate     Check skills against the Agent Skills standard
-        stdout:   cache        Show or clear what is kept to be faster
-        stdout:   mcp          Serve skills to clients of the Model Context Protocol, and use those of its servers
-        stdout:   migrate      Turn a skill into corteza.skill/v1, or back
-        stdout:   skillify     Derive a bundle from an R, Python, Rust or npm package
+        stdout:   cache        Show or clear the caches
+        stdout:   mcp          Serve skills over MCP, and use skills from other MCP servers
+        stdout:   migrate      Convert a skill to the corteza.skill/v1 format, or back
+        stdout:   skillify     Generate a skill from an R, Python, Rust or npm package
         stdout:   pack         Pack a skill as a ZIP file
         stdout:   install      Install a skill from a folder or an archive
-        stdout:   remove       Remove a skill that was installed
-        stdout:   test         Run the tests that a skill brings
-        stdout:   show         Show all properties of a skill, its digests and its files
-        stdout:   man          Write manual pages into a folder
+        stdout:   remove       Remove an installed skill
+        stdout:   test         Run a skill's own tests in the sandbox
+        stdout:   show         Show a skill's properties, digests and files
+        stdout:   man          Write manual pages to a folder
         stdout:   completions  Print a completion script for a shell
         stdout:   help         Print this message or the help of the given subcommand(s)
         stdout:
@@ -66,44 +66,46 @@ fn help_lists_every_command() {
         stdout: Global options:
         stdout:       --color <WHEN>  When to use color; `auto` means on a terminal, unless NO_COLOR is set [env:
         stdout:                       OPENSKILLS_COLOR] [default: auto] [possible values: auto, always, never]
-        stdout:   -q, --quiet         Write only data, warnings and errors [env: OPENSKILLS_QUIET]
+        stdout:   -q, --quiet         Print only results, warnings and errors; no progress, notes or summaries [env:
+        stdout:                       OPENSKILLS_QUIET]
         stdout:
         stdout: Files:
-        stdout:   ~/.config/openskills/config.json  more folders of skills, named once for all
-        stdout:   ~/.local/state/openskills/        trusted folders, approvals, what is switched off, the log
-        stdout:   /etc/openskills/policy.json       what the organisation forbids
-        stdout:   ~/.local/share/openskills/skills  skills installed for the user
-        stdout:   ~/.cache/openskills/              the index and compiled modules; `openskills cache` clears it
+        stdout:   ~/.config/openskills/config.json  additional skill folders
+        stdout:   ~/.local/state/openskills/        trusted folders, approvals, disabled skills, the log
+        stdout:   /etc/openskills/policy.json       your organization's policy
+        stdout:   ~/.local/share/openskills/skills  skills installed for your user account
+        stdout:   ~/.cache/openskills/              index and compiled modules; clear with `openskills cache clear`
         stdout:
         stdout: Environment:
-        stdout:   OPENSKILLS_PROJECT  as --project
-        stdout:   OPENSKILLS_SESSION  as --session
-        stdout:   OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
-        stdout:   OPENSKILLS_QUIET    as --quiet
-        stdout:   OPENSKILLS_<FLAG>   as other flags that say how; the help of a command names them
+        stdout:   OPENSKILLS_PROJECT  same as --project
+        stdout:   OPENSKILLS_SESSION  same as --session
+        stdout:   OPENSKILLS_COLOR    same as --color; NO_COLOR disables color
+        stdout:   OPENSKILLS_QUIET    same as --quiet
+        stdout:   OPENSKILLS_<FLAG>   same as the flag of that name; each command's help lists the ones it supports
         stdout:   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-        stdout:                       instead of the folders in the home
-        stdout:   CLAUDE_CONFIG_DIR   instead of ~/.claude
+        stdout:                       override the default locations above
+        stdout:   CLAUDE_CONFIG_DIR   overrides ~/.claude
         stdout:
         stdout: Exit codes:
         stdout:   0      done
-        stdout:   1      a skill is invalid, cannot be loaded or has changed meanwhile; an MCP server fails
-        stdout:   2      the call or the configuration is wrong
-        stdout:   3      there is no such skill, file or MCP server
-        stdout:   4      it is not allowed, or the answer is no
+        stdout:   1      a skill is invalid, cannot be loaded, or changed while the command ran; or an MCP server
+        stdout:          failed
+        stdout:   2      usage or configuration error
+        stdout:   3      no such skill, file or MCP server
+        stdout:   4      not allowed, or you declined
         stdout:   5      approval or confirmation is required
-        stdout:   6      the log cannot be read or written, or is not what was written
+        stdout:   6      the log cannot be read or written, or has been altered
         stdout:   78     the sandbox cannot provide a required guarantee; nothing was started
-        stdout:   124    `run`: the script took too long
-        stdout:   125    `run`: the script was not started, or its changes were not applied to the workspace
+        stdout:   124    `run`: the script timed out
+        stdout:   125    `run`: the script was not started, or its changes could not be applied to the workspace
         stdout:   134    `run`: a WebAssembly module trapped
-        stdout:   137    `run`: the script used too much memory, wrote too much, or was killed
-        stdout:   141    the reader of the output went away
+        stdout:   137    `run`: the script exceeded its memory or output limit, or was killed
+        stdout:   141    the reader closed the output pipe
         stdout:   129, 130, 143
-        stdout:          `run`, `test`, `mcp`: openskills got HUP, INT or TERM
+        stdout:          `run`, `test`, `mcp`: openskills received HUP, INT or TERM
         stdout:   other  `run`: the script's own exit code
         stdout:
-        stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
+        stdout: Run `openskills <command> --help` for what a command reads and writes, exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());
 }
 
@@ -137,7 +139,7 @@ fn every_command_documents_files_exit_codes_and_examples() {
 }
 
 #[test]
-fn a_wrong_call_is_exit_2_with_advice() {
+fn usage_errors_exit_with_2_and_an_explanation() {
     let env = TestEnv::new();
     for (arguments, said) in [
         ("", "Usage: openskills"),
@@ -164,7 +166,7 @@ fn a_wrong_call_is_exit_2_with_advice() {
 }
 
 #[test]
-fn color_is_used_when_asked_and_not_otherwise() {
+fn color_is_used_only_if_requested() {
     let env = TestEnv::with(SKILLS);
     assert!(!openskills(&env, "validate skills/csv").stderr.contains('\u{1b}'));
     assert!(openskills(&env, "validate skills/csv --color always").stderr.contains("\u{1b}[1m"));
@@ -173,7 +175,7 @@ fn color_is_used_when_asked_and_not_otherwise() {
 }
 
 #[test]
-fn settings_come_from_the_environment_and_an_empty_one_is_none() {
+fn settings_are_read_from_nonempty_environment_variables() {
     let skill = "//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\n[a](no.md)\n";
     let with = |name: &str, value: &str| TestEnv::with(skill).var(name, value);
     let plain = openskills(&TestEnv::with(skill), "validate s");
@@ -206,7 +208,7 @@ fn settings_come_from_the_environment_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn no_color_wins_on_a_terminal() {
+fn no_color_takes_precedence_on_a_terminal() {
     let env = TestEnv::with(SKILLS);
     let program = env!("CARGO_BIN_EXE_openskills");
     let on_terminal = |before: &str| {
@@ -215,7 +217,7 @@ fn no_color_wins_on_a_terminal() {
     };
     if env.run("script", "--version").code != Some(0) {
         return testkit::skip(
-            "no_color_wins_on_a_terminal",
+            "no_color_takes_precedence_on_a_terminal",
             "there is no `script` to make a terminal",
         );
     }
@@ -225,7 +227,7 @@ fn no_color_wins_on_a_terminal() {
 }
 
 #[test]
-fn a_reader_that_goes_away_makes_no_noise() {
+fn a_closed_pipe_causes_no_error_message() {
     let env = TestEnv::new();
     for number in 0..3000 {
         env.write(

@@ -11,7 +11,7 @@ use crate::openskills;
 const CANARY: &str = "canary-of-another-folder";
 
 #[test]
-fn a_skill_file_that_is_no_file_is_refused_by_name() {
+fn a_skill_file_that_is_not_a_regular_file_is_refused() {
     let env = TestEnv::new();
     env.write(
         "secret.txt",
@@ -29,14 +29,14 @@ fn a_skill_file_that_is_no_file_is_refused_by_name() {
     let _socket = UnixListener::bind(env.path("socket/SKILL.md")).unwrap();
     fs::File::create(env.path("big/SKILL.md")).unwrap().set_len(100 << 20).unwrap();
     for (name, said) in [
-        ("folder", "error[not-a-file]: it is a folder, not a regular file"),
+        ("folder", "error[not-a-file]: expected a regular file, found a folder"),
         ("fifo", "error[not-a-file]"),
         ("socket", "error[not-a-file]"),
         ("link", "error[link-escapes]"),
         ("absolute", "error[link-escapes]"),
         ("device", "error[link-escapes]"),
         ("circle", "error[link-escapes]"),
-        ("big", "error[file-too-large]: it has 104857600 bytes; at most 1048576 are read"),
+        ("big", "error[file-too-large]: too large: 104857600 bytes (limit: 1048576)"),
     ] {
         for command in
             ["validate", "validate --lenient", "validate -r", "show", "prompt", "validate --json"]
@@ -54,7 +54,7 @@ fn a_skill_file_that_is_no_file_is_refused_by_name() {
 }
 
 #[test]
-fn text_of_a_skill_cannot_steer_the_terminal() {
+fn text_of_a_skill_cannot_control_the_terminal() {
     let env = TestEnv::new();
     let nasty = "\u{1b}]0;owned\u{7}\u{202e}\u{9b}2J";
     let file = format!(
@@ -88,7 +88,7 @@ fn text_of_a_skill_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn a_path_that_would_steer_is_not_disclosed() {
+fn paths_with_direction_characters_are_not_put_in_prompts() {
     let env = TestEnv::new();
     env.write("a\u{202e}b/c/SKILL.md", b"---\nname: c\ndescription: d\n---\nB.\n");
     env.write("two  blanks/c/SKILL.md", b"---\nname: c\ndescription: d\n---\nB.\n");
@@ -107,7 +107,7 @@ fn a_path_that_would_steer_is_not_disclosed() {
 }
 
 #[test]
-fn hostile_files_neither_hang_nor_swell() {
+fn hostile_files_are_validated_in_bounded_time_and_memory() {
     let head = "---\nname: x\ndescription: d\n";
     let files = [
         format!("{head}---\n{}", "[a](b) ".repeat(149_000)),
@@ -137,7 +137,7 @@ fn hostile_files_neither_hang_nor_swell() {
 }
 
 #[test]
-fn a_path_that_is_not_text_is_an_error_and_not_a_crash() {
+fn a_path_that_is_not_utf8_is_an_error() {
     let env = TestEnv::new();
     let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"bad\xff");
     fs::create_dir(env.work().join(name)).unwrap();
@@ -151,7 +151,7 @@ fn a_path_that_is_not_text_is_an_error_and_not_a_crash() {
 }
 
 #[test]
-fn a_link_to_a_folder_outside_is_not_walked() {
+fn a_symlink_to_an_outside_folder_is_not_followed() {
     let env = TestEnv::with("//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\nB.\n");
     env.write("outside/secret.txt", CANARY.as_bytes());
     symlink("../outside", env.path("s/references")).unwrap();
@@ -167,7 +167,7 @@ fn a_link_to_a_folder_outside_is_not_walked() {
 }
 
 #[test]
-fn an_argument_cannot_steer_the_terminal() {
+fn an_argument_cannot_control_the_terminal() {
     let env = TestEnv::new();
     let run =
         env.run_args(env!("CARGO_BIN_EXE_openskills"), &["validate", "--\u{1b}]0;owned\u{7}"]);
@@ -176,7 +176,7 @@ fn an_argument_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn a_codex_file_that_is_no_file_hides_the_skill_and_is_a_warning() {
+fn an_unreadable_codex_file_hides_the_skill_with_a_warning() {
     let env = TestEnv::with("//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\nB.\n");
     fs::create_dir_all(env.path("s/agents/openai.yaml")).unwrap();
     let run = openskills(&env, "validate s");

@@ -91,7 +91,7 @@ fn left(env: &TestEnv) -> (u64, u64) {
 }
 
 #[test]
-fn a_signal_ends_the_tree_applies_nothing_and_is_recorded() {
+fn a_signal_ends_all_processes_applies_nothing_and_is_logged() {
     for (name, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         let env = machine();
         let (mut child, word) = start(&env, "");
@@ -118,7 +118,7 @@ fn a_signal_ends_the_tree_applies_nothing_and_is_recorded() {
 
 /// `nohup` and `&` of a shell start programs so.
 #[test]
-fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+fn signals_ignored_at_startup_stay_ignored() {
     let env = machine();
     let word = word();
     let program = env!("CARGO_BIN_EXE_openskills");
@@ -136,7 +136,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
 }
 
 #[test]
-fn after_direct_writes_the_record_says_that_files_may_have_been_written() {
+fn an_interrupted_run_with_direct_writes_is_logged_as_such() {
     let env = machine();
     let (mut child, word) = start(&env, "--direct-writes --deletions");
     signal(&child, "-TERM");
@@ -148,13 +148,13 @@ fn after_direct_writes_the_record_says_that_files_may_have_been_written() {
     assert_eq!(executed[0]["mayHaveWritten"], true);
     let shown = openskills(&env, "log show --event skill.script_executed").stdout;
     assert!(
-        shown.contains("interrupted by signal 15; files of the workspace may have been written"),
+        shown.contains("interrupted by signal 15; the workspace may have been changed"),
         "{shown}"
     );
 }
 
 #[test]
-fn a_killed_run_is_recorded_by_the_next_command_and_its_copies_go() {
+fn the_next_command_logs_a_killed_run_and_removes_its_copies() {
     for (flags, has_written) in [("", false), ("--direct-writes --deletions", true)] {
         let env = machine();
         let (mut child, word) = start(&env, flags);
@@ -194,20 +194,20 @@ fn a_killed_run_is_recorded_by_the_next_command_and_its_copies_go() {
 const OPEN: &str = "../home/.local/state/openskills/log/open";
 
 #[test]
-fn a_marker_says_nothing_that_the_log_does_not() {
+fn a_run_marker_counts_only_if_the_log_confirms_it() {
     let env = machine();
     assert_eq!(openskills(&env, "run quick --dir s --workspace work").code, Some(0));
-    let done = events(&env, "skill.committed");
+    let done = events(&env, "skill.applied");
     assert_eq!(done.len(), 1);
     let done = done[0]["executionId"].as_str().unwrap().to_owned();
     // An execution that never was, one that ended well, and what a marker may not be called.
-    let said = br#"{"skill_id":"s/forged","session_id":"x","script":"x","started_at":"2026-01-01T00:00:00Z","writes":"commit","process":{"pid":1}}"#;
+    let said = br#"{"skill_id":"s/forged","session_id":"x","script":"x","started_at":"2026-01-01T00:00:00Z","writes":"apply","process":{"pid":1}}"#;
     for name in [&"0".repeat(32), &done] {
         env.write(&format!("{OPEN}/{name}.json"), said);
     }
     assert_eq!(openskills(&env, "activate quick --dir s").code, Some(0));
     assert_eq!(events(&env, "skill.script_interrupted").len(), 0);
-    assert_eq!(events(&env, "skill.commit_interrupted").len(), 0);
+    assert_eq!(events(&env, "skill.apply_interrupted").len(), 0);
     assert_eq!(std::fs::read_dir(env.path(OPEN)).unwrap().count(), 0, "they are removed");
     // What a marker says of a real one does not count, and its end is recorded once, whoever puts the marker back.
     let (mut child, word) = start(&env, "");
@@ -229,7 +229,7 @@ fn a_marker_says_nothing_that_the_log_does_not() {
         (&json!(false), &json!(child.id()))
     );
     assert_eq!(openskills(&env, "log verify").code, Some(0));
-    // One whose marker was taken away is told by the log itself.
+    // One whose marker was removed is reported by the log itself.
     let (mut child, word) = start(&env, "");
     let id = events(&env, "skill.script_started").pop().unwrap()["executionId"].clone();
     std::fs::remove_dir_all(env.path(OPEN)).unwrap();
@@ -238,7 +238,7 @@ fn a_marker_says_nothing_that_the_log_does_not() {
     until("the tree ends with its parent", || !running(&word));
     assert_eq!(openskills(&env, "activate quick --dir s --again").code, Some(0));
     let told = openskills(&env, "log verify");
-    let expected = format!("the execution {} began at ", id.as_str().unwrap());
+    let expected = format!("execution {} started at ", id.as_str().unwrap());
     assert!(told.code == Some(0) && told.stderr.contains(&expected), "{}", told.stderr);
 }
 
@@ -269,14 +269,14 @@ fn a_signal_before_the_first_change_applies_nothing() {
     signal(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert_eq!((in_work(&env, "new-"), in_work(&env, ".openskills-")), (0, 0));
-    let failed = events(&env, "skill.commit_failed");
+    let failed = events(&env, "skill.apply_failed");
     assert_eq!((failed.len(), &failed[0]["signal"]), (1, &json!(15)), "{failed:?}");
-    assert_eq!(events(&env, "skill.committed").len(), 0);
+    assert_eq!(events(&env, "skill.applied").len(), 0);
     assert_eq!(events(&env, "skill.script_executed").len(), 1);
 }
 
 #[test]
-fn a_kill_while_changes_are_applied_is_recorded_beside_the_one_end() {
+fn a_kill_while_changes_are_applied_is_logged_separately() {
     let (env, mut child) = committing();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -285,7 +285,7 @@ fn a_kill_while_changes_are_applied_is_recorded_beside_the_one_end() {
     }
     let executed = events(&env, "skill.script_executed");
     assert_eq!((executed.len(), events(&env, "skill.script_interrupted").len()), (1, 0));
-    let gone = events(&env, "skill.commit_interrupted");
+    let gone = events(&env, "skill.apply_interrupted");
     assert_eq!(gone.len(), 1, "{gone:?}");
     assert_eq!(gone[0]["executionId"], executed[0]["executionId"]);
     assert_eq!((&gone[0]["changeCount"], &gone[0]["mayHaveWritten"]), (&json!(6000), &json!(true)));
@@ -293,7 +293,7 @@ fn a_kill_while_changes_are_applied_is_recorded_beside_the_one_end() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_is_an_error_and_kills_nothing() {
+fn a_file_size_limit_is_an_error_and_kills_no_process() {
     let env = machine();
     let program = env!("CARGO_BIN_EXE_openskills");
     let mut refused = 0;
@@ -320,7 +320,7 @@ fn a_limit_of_file_sizes_is_an_error_and_kills_nothing() {
 }
 
 #[test]
-fn cache_clear_removes_what_killed_runs_left_and_nothing_that_is_in_use() {
+fn cache_clear_removes_only_leftovers_of_killed_runs() {
     let env = machine();
     let (mut killed, word) = start(&env, "");
     let (mut other, other_word) = start(&env, "");
@@ -340,7 +340,7 @@ fn cache_clear_removes_what_killed_runs_left_and_nothing_that_is_in_use() {
 }
 
 #[test]
-fn a_server_that_gets_a_signal_ends_its_scripts_and_records_it() {
+fn a_signaled_server_ends_its_scripts_and_logs_the_signal() {
     let env = machine();
     let word = word();
     let mut client = Client::start_with(&env, &["mcp", "--dir", "s", "--workspace", "work"]);
@@ -357,7 +357,7 @@ fn a_server_that_gets_a_signal_ends_its_scripts_and_records_it() {
 }
 
 #[test]
-fn a_client_that_goes_and_a_server_that_is_killed_are_recorded() {
+fn disconnected_clients_and_killed_servers_are_logged() {
     let env = machine();
     let call = |client: &mut Client, word: &str| {
         let arguments = json!({"name": "waits", "args": [word], "timeout_seconds": 300});
@@ -384,7 +384,7 @@ fn a_client_that_goes_and_a_server_that_is_killed_are_recorded() {
 }
 
 #[test]
-fn every_end_follows_its_start() {
+fn every_end_event_follows_its_start_event() {
     let env = machine();
     env.write("s/quick/scripts/slow.sh", b"while :; do :; done\n");
     env.write("s/quick/scripts/fails.sh", b"exit 3\n");
@@ -407,7 +407,7 @@ fn every_end_follows_its_start() {
             .zip(&executed)
             .all(|(start, end)| start["seq"].as_u64() < end["seq"].as_u64())
     );
-    let failed = events(&env, "skill.commit_failed");
+    let failed = events(&env, "skill.apply_failed");
     assert_eq!(failed[0]["executionId"], executed[3]["executionId"]);
     // One that cannot be started ends as well.
     env.write("s/quick/wasm/broken.wasm", b"\0asm\x01\0\0\0junk");
@@ -436,7 +436,7 @@ fn every_end_follows_its_start() {
 }
 
 #[test]
-fn a_module_in_this_process_ends_with_a_signal_too() {
+fn a_signal_ends_a_module_in_the_same_process() {
     let env = TestEnv::with(
         "//- /s/spin/SKILL.md\n---\nname: spin\ndescription: d\nallowed-tools: Read\n---\nBody.\n",
     );
@@ -459,9 +459,9 @@ fn a_module_in_this_process_ends_with_a_signal_too() {
 /// The sandbox of a run is got ready while its skill is looked for. Where no run follows, it ends with the program.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_sandbox_that_no_run_follows_is_gone_with_the_program() {
+fn an_unused_sandbox_ends_with_the_program() {
     let env = machine();
-    // A name of its own, by which its processes are told from those of other tests.
+    // A name of its own, which tells its processes from those of other tests.
     let program = env.path("openskills-alone");
     // Written by another process: one of this, started meanwhile by another test, would keep it open, and nothing runs that is open for writing.
     let copied = std::process::Command::new("cp")

@@ -12,7 +12,7 @@ use crate::openskills;
 
 const OPENSKILLS: &str = env!("CARGO_BIN_EXE_openskills");
 const NO_STRACE: &str = "there is no `strace` to kill with";
-/// What somebody added to a skill.
+/// A user's addition to a skill.
 const EDIT: &str = "mine.md";
 
 /// What is there before the install.
@@ -119,7 +119,7 @@ impl Machine {
         files(&self.skills.join("pdf"))
     }
 
-    /// Makes sure that nothing but what somebody edited was kept, and that as a whole, unless it is still where it was.
+    /// Checks that only the user's edited version was backed up, completely, unless it is still in its place.
     fn check_backups(&self, at: &str) {
         let found = backups(&self.backups);
         let most = usize::from(self.old == Old::Edited);
@@ -191,31 +191,31 @@ fn install_is_killed(test: &str, old: Old, flag: &'static str) {
 }
 
 #[test]
-fn a_killed_first_install_leaves_nothing_or_the_skill() {
-    let test = "a_killed_first_install_leaves_nothing_or_the_skill";
+fn a_killed_first_install_leaves_no_skill_or_a_complete_one() {
+    let test = "a_killed_first_install_leaves_no_skill_or_a_complete_one";
     install_is_killed(test, Old::Nothing, "");
 }
 
 #[test]
-fn a_killed_install_leaves_the_old_skill_or_the_new() {
-    install_is_killed("a_killed_install_leaves_the_old_skill_or_the_new", Old::Installed, "");
+fn a_killed_install_leaves_the_old_or_the_new_skill() {
+    install_is_killed("a_killed_install_leaves_the_old_or_the_new_skill", Old::Installed, "");
 }
 
 #[test]
-fn a_killed_install_keeps_what_was_edited_once() {
-    install_is_killed("a_killed_install_keeps_what_was_edited_once", Old::Edited, "");
+fn a_killed_install_keeps_one_backup_of_edits() {
+    install_is_killed("a_killed_install_keeps_one_backup_of_edits", Old::Edited, "");
 }
 
 #[test]
-fn a_killed_install_for_the_user_is_as_whole() {
-    let test = "a_killed_install_for_the_user_is_as_whole";
+fn a_killed_user_install_leaves_the_old_or_the_new_skill() {
+    let test = "a_killed_user_install_leaves_the_old_or_the_new_skill";
     install_is_killed(test, Old::Installed, "--user");
     install_is_killed(test, Old::Edited, "--user");
 }
 
 #[test]
-fn a_killed_removal_can_be_done_again() {
-    let test = "a_killed_removal_can_be_done_again";
+fn a_killed_removal_can_be_repeated() {
+    let test = "a_killed_removal_can_be_repeated";
     let Some(machine) = Machine::new(Old::Edited, "") else { return skip(test, NO_STRACE) };
     let words = [OPENSKILLS, "remove", "pdf"];
     let kills = machine.env.at_each_change(Fault::Kill, &words, |at, _| {
@@ -234,7 +234,7 @@ fn a_killed_removal_can_be_done_again() {
 }
 
 #[test]
-fn a_killed_skillify_leaves_the_old_bundle_or_the_new() {
+fn a_killed_skillify_leaves_the_old_or_the_new_bundle() {
     let sources = |text: &str| {
         format!(
             "//- /py/my_tools-1.2.dist-info/METADATA\nName: my-tools\nVersion: 1.2\nSummary: Tools for it\n\
@@ -244,7 +244,7 @@ fn a_killed_skillify_leaves_the_old_bundle_or_the_new() {
     for old in [Old::Nothing, Old::Installed, Old::Edited] {
         let env = TestEnv::with(&sources("one"));
         if !env.has_faults() {
-            return skip("a_killed_skillify_leaves_the_old_bundle_or_the_new", NO_STRACE);
+            return skip("a_killed_skillify_leaves_the_old_or_the_new_bundle", NO_STRACE);
         }
         let python = env.path("py");
         let env = env.var("PYTHONPATH", &python.to_string_lossy());

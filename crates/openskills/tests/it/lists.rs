@@ -45,7 +45,7 @@ fn one_line_each(text: &str, starts: &[String]) {
 }
 
 #[test]
-fn no_skill_brings_a_line_of_another_over_mcp() {
+fn no_skill_forges_a_line_of_another_over_mcp() {
     let env = env();
     let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
     for arguments in [json!({}), json!({"query": "nice"})] {
@@ -76,14 +76,14 @@ fn no_skill_brings_a_line_of_another_over_mcp() {
     let names = &tools["result"]["tools"][1]["inputSchema"]["properties"]["name"]["enum"];
     let names = names.as_array().unwrap();
     assert!(names.iter().all(|name| !name.as_str().unwrap().contains(is_break)), "{names:?}");
-    // A name that is nearly one of theirs is told on one line.
+    // A suggestion of a similar name is printed on one line.
     let failed = client.tool("skills.read", &json!({"name": "odd pdg"}));
     let text = failed["content"][0]["text"].as_str().unwrap();
     assert!(text.lines().all(|line| !line.starts_with("pdf")), "{text}");
 }
 
 #[test]
-fn no_skill_brings_a_line_of_another_on_the_command_line() {
+fn no_skill_forges_a_line_of_another_on_the_command_line() {
     let env = env();
     let all = openskills(&env, "list --dir s --all --json");
     let all: Value = serde_json::from_str(&all.stdout).unwrap();
@@ -108,7 +108,7 @@ fn no_skill_brings_a_line_of_another_on_the_command_line() {
 }
 
 #[test]
-fn no_skill_brings_a_name_of_another_to_a_shell() {
+fn no_skill_forges_a_name_in_shell_completions() {
     let env = TestEnv::new();
     env.write(".claude/skills/odd/SKILL.md", b"---\nname: \"odd\\nrm\"\ndescription: d\n---\n");
     let mut command =

@@ -41,7 +41,7 @@ fn events(run: &Run) -> Vec<Value> {
 }
 
 #[test]
-fn events_are_shown_and_picked() {
+fn log_show_prints_and_filters_events() {
     let env = logged();
     let all = events(&openskills(&env, "log show --json"));
     let kinds: Vec<&str> = all.iter().map(|event| event["event"].as_str().unwrap()).collect();
@@ -79,7 +79,7 @@ fn events_are_shown_and_picked() {
     assert!(table.contains("policy.decided") && table.contains("deny Bash curl -H"), "{table}");
     assert_eq!(openskills(&env, "log tail -n 2 --json").stdout.lines().count(), 2);
     let bad = openskills(&env, "log show --since yesterday");
-    assert!(bad.code == Some(2) && bad.stderr.contains("is no time"), "{}", bad.stderr);
+    assert!(bad.code == Some(2) && bad.stderr.contains("is not a time"), "{}", bad.stderr);
     let stats: Value = serde_json::from_str(&openskills(&env, "log stats --json").stdout).unwrap();
     let pdf = &stats["stats"]["skills"]["s/pdf"];
     assert_eq!((pdf["activations"].as_u64(), pdf["resourceReads"].as_u64()), (Some(1), Some(1)));
@@ -88,7 +88,7 @@ fn events_are_shown_and_picked() {
 }
 
 #[test]
-fn a_tail_follows() {
+fn log_tail_follows_new_events() {
     let env = logged();
     let mut child = env
         .command(
@@ -107,11 +107,11 @@ fn a_tail_follows() {
 }
 
 #[test]
-fn a_change_is_found_and_stops_what_follows() {
+fn a_modified_log_is_reported_and_stops_later_commands() {
     let env = logged();
     let good = openskills(&env, "log verify");
     assert_eq!(good.code, Some(0), "{}", good.stderr);
-    assert!(good.stdout.starts_with("5 events in 1 file: the chain holds\n"), "{}", good.stdout);
+    assert!(good.stdout.starts_with("5 events in 1 file: the log is intact\n"), "{}", good.stdout);
     let text = std::fs::read_to_string(env.path(LOG)).unwrap();
     env.write(LOG, text.replace("s/pdf", "s/pdg").as_bytes());
     let bad = openskills(&env, "log verify");
@@ -144,21 +144,25 @@ fn a_change_is_found_and_stops_what_follows() {
     assert_eq!(error["error"]["code"], "log");
     let aside = openskills(&env, "log archive");
     assert!(
-        aside.code == Some(0) && aside.stdout.contains("a new one has begun"),
+        aside.code == Some(0) && aside.stdout.contains("started a new one"),
         "{}",
         aside.stdout
     );
     assert_eq!(openskills(&env, "activate pdf --dir s").code, Some(0));
-    // What was put aside is what it was, and is told as long as it is there.
-    let told = openskills(&env, "log verify");
-    assert!(told.code == Some(6) && told.stderr.contains("/archive-"), "{}", told.stderr);
+    // The archive is as damaged as before, and is reported as long as it is there.
+    let archived = openskills(&env, "log verify");
+    assert!(
+        archived.code == Some(6) && archived.stderr.contains("/archive-"),
+        "{}",
+        archived.stderr
+    );
     let state = env.path("../home/.local/state/openskills");
     let archives = std::fs::read_dir(state.join("log")).unwrap().map(Result::unwrap);
     let aside = archives.map(|entry| entry.path()).find(|path| path.join("head.json").exists());
     std::fs::rename(aside.unwrap(), state.join("broken")).unwrap();
     let moved = openskills(&env, "log verify");
     assert!(moved.code == Some(0) && moved.stderr.contains("--archive DIR"), "{}", moved.stderr);
-    // A copy elsewhere can be looked at, whole or one file of it.
+    // A copy can be verified, or one file of it.
     let folder = env.path("../home/.local/state/openskills/log");
     std::fs::create_dir(env.path("copy")).unwrap();
     for name in ["head.json", "audit-00000000000000000001.jsonl"] {
@@ -166,7 +170,7 @@ fn a_change_is_found_and_stops_what_follows() {
     }
     assert_eq!(openskills(&env, "log verify copy").code, Some(0));
     let one = openskills(&env, "log verify copy/audit-00000000000000000001.jsonl");
-    assert!(one.stderr.contains("there is no head beside it"), "{}", one.stderr);
+    assert!(one.stderr.contains("not compared with head.json"), "{}", one.stderr);
     let none = openskills(&env, "log verify nowhere");
     assert!(none.code == Some(6) && none.stderr.contains("nowhere"), "{}", none.stderr);
 }
@@ -180,15 +184,11 @@ fn a_full_disk_stops_an_activation() {
     );
     let run = env.run_args("bash", &["-c", &script]);
     assert_eq!(run.code, Some(6), "{}", run.stderr);
-    assert!(
-        run.stdout.is_empty() && run.stderr.contains("the log cannot be used"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stdout.is_empty() && run.stderr.contains("cannot use the log"), "{}", run.stderr);
 }
 
 #[test]
-fn replay_compares_with_todays_skills() {
+fn replay_compares_with_the_current_skills() {
     let env = logged();
     let run = openskills(&env, "replay --dir s");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -197,13 +197,16 @@ fn replay_compares_with_todays_skills() {
     let run = openskills(&env, "replay --dir s --json");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((&report["drifted"], &report["events"][0]["fate"]), (&1.into(), &"drifted".into()));
+    assert_eq!(
+        (&report["drifted"], &report["events"][0]["status"]),
+        (&1.into(), &"drifted".into())
+    );
     std::fs::remove_dir_all(env.path("s/pdf")).unwrap();
     assert!(openskills(&env, "replay --dir s").stderr.contains("0 drifted, 1 gone"));
 }
 
 #[test]
-fn a_key_protects_the_log() {
+fn a_log_with_a_key_cannot_be_used_with_another_key() {
     let env = TestEnv::with(SKILL);
     let home = env.path("../home");
     env.write("../home/key", b"an old key of more than thirty-two bytes\n");
@@ -213,13 +216,17 @@ fn a_key_protects_the_log() {
     let skill = std::fs::read(env.path("s/pdf/SKILL.md")).unwrap();
     env.write("../home/.claude/skills/pdf/SKILL.md", &skill);
     let found = openskills(&env, "discover");
-    assert!(found.code == Some(0) && found.stderr.contains("not in the log"), "{}", found.stderr);
+    assert!(
+        found.code == Some(0) && found.stderr.contains("not recorded in the log"),
+        "{}",
+        found.stderr
+    );
     let run = openskills(&env, "activate pdf --dir s");
     assert!(run.code == Some(6) && run.stderr.contains("chmod 600"), "{}", run.stderr);
     env.run_args("chmod", &["600", home.join("key").to_str().unwrap()]);
     assert_eq!(openskills(&env, "activate pdf --dir s").code, Some(0));
     let good = openskills(&env, "log verify");
-    assert!(good.code == Some(0) && !good.stdout.contains("no key"), "{}", good.stdout);
+    assert!(good.code == Some(0) && !good.stderr.contains("has no key"), "{}", good.stderr);
     env.write("../home/key", b"another key of more than thirty-two bytes\n");
     assert_eq!(openskills(&env, "log verify").code, Some(6));
     assert_eq!(openskills(&env, "activate pdf --dir s").code, Some(6));
@@ -236,7 +243,7 @@ fn a_key_protects_the_log() {
 }
 
 #[test]
-fn events_are_exported() {
+fn log_export_writes_json_and_csv() {
     let env = logged();
     let all: Value = serde_json::from_str(&openskills(&env, "log export").stdout).unwrap();
     assert_eq!((all["version"].as_u64(), all["events"].as_array().unwrap().len()), (Some(1), 5));
@@ -280,7 +287,7 @@ fn receive(listener: &TcpListener, status: &str) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn events_go_to_an_address_and_a_refusal_says_where_to_go_on() {
+fn log_export_sends_events_and_reports_where_to_resume() {
     let env = logged();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -304,9 +311,9 @@ fn events_go_to_an_address_and_a_refusal_says_where_to_go_on() {
         let running = child(&env);
         receive(&listener, status);
         let failed = running.wait_with_output().unwrap();
-        let told = String::from_utf8_lossy(&failed.stderr);
-        assert!(failed.status.code() == Some(2) && told.contains("--from 1"), "{told}");
-        assert!(told.contains(&status[..3]) && !told.contains("secret"), "{told}");
+        let stderr = String::from_utf8_lossy(&failed.stderr);
+        assert!(failed.status.code() == Some(2) && stderr.contains("--from 1"), "{stderr}");
+        assert!(stderr.contains(&status[..3]) && !stderr.contains("secret"), "{stderr}");
     }
 }
 
@@ -321,7 +328,7 @@ impl Drop for Collector {
 }
 
 #[test]
-fn a_real_collector_takes_the_events() {
+fn a_real_collector_accepts_the_events() {
     let env = logged();
     let found = std::env::var_os("PATH").and_then(|path| {
         std::env::split_paths(&path)
@@ -375,7 +382,7 @@ fn a_real_collector_takes_the_events() {
 }
 
 #[test]
-fn a_strangers_log_neither_panics_nor_steers() {
+fn an_untrusted_log_cannot_cause_a_crash_or_control_the_terminal() {
     let env = TestEnv::with(SKILL);
     // Events that lack what they should have, and text that would steer a terminal or a spreadsheet.
     let lines = [
@@ -401,14 +408,14 @@ fn a_strangers_log_neither_panics_nor_steers() {
     env.write("strange.jsonl", b"{}\n");
     let bad = openskills(&env, "log show strange.jsonl");
     assert!(bad.code == Some(6) && bad.stderr.contains("strange.jsonl:1: "), "{}", bad.stderr);
-    for (endpoint, told) in [
-        ("localhost:4318", "is no address of a collector"),
-        ("file:///etc/passwd", "is no address of a collector"),
+    for (endpoint, expected) in [
+        ("localhost:4318", "is not an http:// or https:// URL"),
+        ("file:///etc/passwd", "is not an http:// or https:// URL"),
         ("http://me:s3cret@127.0.0.1:1", "cannot reach"),
     ] {
         let run = openskills(&env, &format!("log export --endpoint {endpoint} --from 1"));
-        let is_empty = run.stderr.contains("0 events were sent");
-        assert!(run.stderr.contains(told) || is_empty, "{endpoint}: {}", run.stderr);
+        let is_empty = run.stderr.contains("sent 0 events");
+        assert!(run.stderr.contains(expected) || is_empty, "{endpoint}: {}", run.stderr);
         assert!(!run.stderr.contains("s3cret"), "{}", run.stderr);
     }
 }

@@ -13,7 +13,7 @@ fn run(command: &str) -> String {
     let env = TestEnv::new();
     let others = [
         r#"{"seq":36,"prev":"p","time":"2026-01-02T03:04:05.678Z","event":"skill.rated","skillId":"personal/pdf","stars":5}"#,
-        r#"{"seq":37,"prev":"p","time":"2026-01-02T03:04:05.678Z","event":"skill.committed","skillId":"personal/pdf"}"#,
+        r#"{"seq":37,"prev":"p","time":"2026-01-02T03:04:05.678Z","event":"skill.applied","skillId":"personal/pdf"}"#,
     ];
     env.write("log.jsonl", format!("{EVERY}{}\n", others.join("\n")).as_bytes());
     let run = openskills(&env, command);
@@ -30,55 +30,55 @@ fn log_show_has_a_detail_for_every_event() {
     check(
         "log show log.jsonl",
         &expect![[r#"
-        1   2026-01-02T03:04:05.678Z  log.started               -             after archive-20260101T000000000Z
-        2   2026-01-02T03:04:05.678Z  log.recovered             -             17 bytes of a torn line are left out
-        3   2026-01-02T03:04:05.678Z  log.checkpoint_failed     -             /mnt/x: No such file or directory
-        4   2026-01-02T03:04:05.678Z  skill.discovered          personal/pdf  new /s/pdf
-        5   2026-01-02T03:04:05.678Z  skill.discovered          personal/pdf  changed /s/pdf
-        6   2026-01-02T03:04:05.678Z  skill.removed             personal/csv  /s/csv
-        7   2026-01-02T03:04:05.678Z  skill.activated           personal/pdf  abababababab in one
-        8   2026-01-02T03:04:05.678Z  skill.activated           personal/pdf  abababababab again in one
-        9   2026-01-02T03:04:05.678Z  skill.deactivated         personal/pdf  in one
-        10  2026-01-02T03:04:05.678Z  skill.activation_failed   nope          there is no skill `nope`
-        11  2026-01-02T03:04:05.678Z  skill.activation_failed   personal/pdf  the skill changed
-        12  2026-01-02T03:04:05.678Z  skill.resource_read       personal/pdf  notes.md
-        13  2026-01-02T03:04:05.678Z  skill.script_started      personal/pdf  scripts/go.py (a.pdf, b.pdf), without network
-        14  2026-01-02T03:04:05.678Z  skill.script_executed     personal/pdf  scripts/go.py success in 12 ms, 1 denied
-        15  2026-01-02T03:04:05.678Z  skill.script_executed     personal/pdf  scripts/go.py timeout in 12 ms
-        16  2026-01-02T03:04:05.678Z  skill.script_executed     personal/pdf  scripts/go.py failed in 12 ms, interrupted by signal 15; files of the workspace may have been written
-        17  2026-01-02T03:04:05.678Z  skill.script_failed       personal/pdf  scripts/go.py: no such interpreter; files of the workspace may have been written
-        18  2026-01-02T03:04:05.678Z  skill.script_interrupted  personal/pdf  scripts/go.py: process 4242 was killed; files of the workspace may have been written
-        19  2026-01-02T03:04:05.678Z  skill.committed           personal/pdf  scripts/go.py: 2 applied to the workspace
-        20  2026-01-02T03:04:05.678Z  skill.commit_failed       personal/pdf  scripts/go.py: signal 15 came before anything was applied
-        21  2026-01-02T03:04:05.678Z  skill.commit_interrupted  personal/pdf  scripts/go.py: the process was killed while it applied changes; files of the workspace may have been written
-        22  2026-01-02T03:04:05.678Z  skill.undone              personal/pdf  2 taken back from the workspace
-        23  2026-01-02T03:04:05.678Z  skill.beyond_limits       personal/pdf  its description has 2000 characters
-        24  2026-01-02T03:04:05.678Z  skill.not_listed          personal/pdf  its name is not a slug
-        25  2026-01-02T03:04:05.678Z  skill.installed           pdf           cdcdcdcdcdcd from /tmp/pdf.zip
-        26  2026-01-02T03:04:05.678Z  skill.uninstalled         pdf           from /home/u/.local/share/openskills/skills/pdf
-        27  2026-01-02T03:04:05.678Z  mcp.skill_changed         mcp-acme/pdf  SKILL.md: it is not what was approved
-        28  2026-01-02T03:04:05.678Z  mcp.called                -             skills.read pdf: answered
-        29  2026-01-02T03:04:05.678Z  mcp.called                -             skills.run_script pdf: asked
-        30  2026-01-02T03:04:05.678Z  mcp.called                -             skills.list: failed
-        31  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  allow Bash curl x: no rule allows it
-        32  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  ask Bash curl x: no rule allows it
-        33  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  deny Bash curl x: no rule allows it
-        34  2026-01-02T03:04:05.678Z  approval.granted          personal/pdf  cdcdcdcdcdcd network: example.com
-        35  2026-01-02T03:04:05.678Z  approval.revoked          personal/pdf  cdcdcdcdcdcd network: example.com
-        36  2026-01-02T03:04:05.678Z  skill.rated               personal/pdf  unknown to this version of openskills
-        37  2026-01-02T03:04:05.678Z  skill.committed           personal/pdf  cannot be read: missing field `executionId`
-    "#]],
+            1   2026-01-02T03:04:05.678Z  log.started               -             after archive-20260101T000000000Z
+            2   2026-01-02T03:04:05.678Z  log.recovered             -             dropped an incomplete line of 17 bytes
+            3   2026-01-02T03:04:05.678Z  log.checkpoint_failed     -             /mnt/x: No such file or directory
+            4   2026-01-02T03:04:05.678Z  skill.discovered          personal/pdf  new /s/pdf
+            5   2026-01-02T03:04:05.678Z  skill.discovered          personal/pdf  changed /s/pdf
+            6   2026-01-02T03:04:05.678Z  skill.removed             personal/csv  /s/csv
+            7   2026-01-02T03:04:05.678Z  skill.activated           personal/pdf  abababababab in one
+            8   2026-01-02T03:04:05.678Z  skill.activated           personal/pdf  abababababab in one (repeat)
+            9   2026-01-02T03:04:05.678Z  skill.deactivated         personal/pdf  in one
+            10  2026-01-02T03:04:05.678Z  skill.activation_failed   nope          no skill named `nope`
+            11  2026-01-02T03:04:05.678Z  skill.activation_failed   personal/pdf  the skill changed
+            12  2026-01-02T03:04:05.678Z  skill.resource_read       personal/pdf  notes.md
+            13  2026-01-02T03:04:05.678Z  skill.script_started      personal/pdf  scripts/go.py (a.pdf, b.pdf), without network
+            14  2026-01-02T03:04:05.678Z  skill.script_executed     personal/pdf  scripts/go.py success in 12 ms, 1 denied
+            15  2026-01-02T03:04:05.678Z  skill.script_executed     personal/pdf  scripts/go.py timeout in 12 ms
+            16  2026-01-02T03:04:05.678Z  skill.script_executed     personal/pdf  scripts/go.py failed in 12 ms, interrupted by signal 15; the workspace may have been changed
+            17  2026-01-02T03:04:05.678Z  skill.script_failed       personal/pdf  scripts/go.py: no such interpreter; the workspace may have been changed
+            18  2026-01-02T03:04:05.678Z  skill.script_interrupted  personal/pdf  scripts/go.py: process 4242 was killed; the workspace may have been changed
+            19  2026-01-02T03:04:05.678Z  skill.applied             personal/pdf  scripts/go.py: applied 2 changes to the workspace
+            20  2026-01-02T03:04:05.678Z  skill.apply_failed        personal/pdf  scripts/go.py: received signal 15 before anything was applied
+            21  2026-01-02T03:04:05.678Z  skill.apply_interrupted   personal/pdf  scripts/go.py: the process was killed while applying changes; the workspace may have been changed
+            22  2026-01-02T03:04:05.678Z  skill.undone              personal/pdf  reverted 2 paths in the workspace
+            23  2026-01-02T03:04:05.678Z  skill.beyond_limits       personal/pdf  its description has 2000 characters
+            24  2026-01-02T03:04:05.678Z  skill.not_listed          personal/pdf  its name is not a slug
+            25  2026-01-02T03:04:05.678Z  skill.installed           pdf           cdcdcdcdcdcd from /tmp/pdf.zip
+            26  2026-01-02T03:04:05.678Z  skill.uninstalled         pdf           from /home/u/.local/share/openskills/skills/pdf
+            27  2026-01-02T03:04:05.678Z  mcp.skill_changed         mcp-acme/pdf  SKILL.md: it is not what was approved
+            28  2026-01-02T03:04:05.678Z  mcp.called                -             skills.read pdf: answered
+            29  2026-01-02T03:04:05.678Z  mcp.called                -             skills.run_script pdf: asked
+            30  2026-01-02T03:04:05.678Z  mcp.called                -             skills.list: failed
+            31  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  allow Bash curl x: no rule allows it
+            32  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  ask Bash curl x: no rule allows it
+            33  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  deny Bash curl x: no rule allows it
+            34  2026-01-02T03:04:05.678Z  approval.granted          personal/pdf  cdcdcdcdcdcd network: example.com
+            35  2026-01-02T03:04:05.678Z  approval.revoked          personal/pdf  cdcdcdcdcdcd network: example.com
+            36  2026-01-02T03:04:05.678Z  skill.rated               personal/pdf  unknown to this version of openskills
+            37  2026-01-02T03:04:05.678Z  skill.applied             personal/pdf  cannot be read: missing field `executionId`
+        "#]],
     );
 }
 
 #[test]
-fn log_tail_shows_the_last_ones() {
+fn log_tail_shows_the_last_events() {
     check(
         "log tail -n 2 log.jsonl",
         &expect![[r#"
-        36  2026-01-02T03:04:05.678Z  skill.rated      personal/pdf  unknown to this version of openskills
-        37  2026-01-02T03:04:05.678Z  skill.committed  personal/pdf  cannot be read: missing field `executionId`
-    "#]],
+            36  2026-01-02T03:04:05.678Z  skill.rated    personal/pdf  unknown to this version of openskills
+            37  2026-01-02T03:04:05.678Z  skill.applied  personal/pdf  cannot be read: missing field `executionId`
+        "#]],
     );
 }
 
@@ -126,11 +126,11 @@ fn log_export_csv_has_columns_and_a_detail() {
     check(
         "log export log.jsonl --format csv --event policy.",
         &expect![[r#"
-        seq,time,event,skillId,source,sessionId,taskId,hash,path,decision,because,detail,fields
-        31,2026-01-02T03:04:05.678Z,policy.decided,personal/pdf,,one,t1,,,allow,no rule allows it,allow Bash curl x: no rule allows it,"{""skillId"":""personal/pdf"",""sessionId"":""one"",""taskId"":""t1"",""action"":""Bash"",""input"":""curl x"",""decision"":""allow"",""because"":""no rule allows it""}"
-        32,2026-01-02T03:04:05.678Z,policy.decided,personal/pdf,,one,t1,,,ask,no rule allows it,ask Bash curl x: no rule allows it,"{""skillId"":""personal/pdf"",""sessionId"":""one"",""taskId"":""t1"",""action"":""Bash"",""input"":""curl x"",""decision"":""ask"",""because"":""no rule allows it""}"
-        33,2026-01-02T03:04:05.678Z,policy.decided,personal/pdf,,one,t1,,,deny,no rule allows it,deny Bash curl x: no rule allows it,"{""skillId"":""personal/pdf"",""sessionId"":""one"",""taskId"":""t1"",""action"":""Bash"",""input"":""curl x"",""decision"":""deny"",""because"":""no rule allows it""}"
-    "#]],
+            seq,time,event,skillId,source,sessionId,taskId,hash,path,decision,reason,detail,fields
+            31,2026-01-02T03:04:05.678Z,policy.decided,personal/pdf,,one,t1,,,allow,no rule allows it,allow Bash curl x: no rule allows it,"{""skillId"":""personal/pdf"",""sessionId"":""one"",""taskId"":""t1"",""action"":""Bash"",""input"":""curl x"",""decision"":""allow"",""reason"":""no rule allows it""}"
+            32,2026-01-02T03:04:05.678Z,policy.decided,personal/pdf,,one,t1,,,ask,no rule allows it,ask Bash curl x: no rule allows it,"{""skillId"":""personal/pdf"",""sessionId"":""one"",""taskId"":""t1"",""action"":""Bash"",""input"":""curl x"",""decision"":""ask"",""reason"":""no rule allows it""}"
+            33,2026-01-02T03:04:05.678Z,policy.decided,personal/pdf,,one,t1,,,deny,no rule allows it,deny Bash curl x: no rule allows it,"{""skillId"":""personal/pdf"",""sessionId"":""one"",""taskId"":""t1"",""action"":""Bash"",""input"":""curl x"",""decision"":""deny"",""reason"":""no rule allows it""}"
+        "#]],
     );
 }
 
@@ -147,27 +147,27 @@ fn log_export_otlp_has_a_severity_for_every_event() {
     };
     expect![[r#"
         INFO log.started after archive-20260101T000000000Z
-        WARN log.recovered 17 bytes of a torn line are left out
+        WARN log.recovered dropped an incomplete line of 17 bytes
         WARN log.checkpoint_failed /mnt/x: No such file or directory
         INFO skill.discovered new /s/pdf
         INFO skill.discovered changed /s/pdf
         INFO skill.removed /s/csv
         INFO skill.activated abababababab in one
-        INFO skill.activated abababababab again in one
+        INFO skill.activated abababababab in one (repeat)
         INFO skill.deactivated in one
-        WARN skill.activation_failed there is no skill `nope`
+        WARN skill.activation_failed no skill named `nope`
         WARN skill.activation_failed the skill changed
         INFO skill.resource_read notes.md
         INFO skill.script_started scripts/go.py (a.pdf, b.pdf), without network
         INFO skill.script_executed scripts/go.py success in 12 ms, 1 denied
         WARN skill.script_executed scripts/go.py timeout in 12 ms
-        WARN skill.script_executed scripts/go.py failed in 12 ms, interrupted by signal 15; files of the workspace may have been written
-        WARN skill.script_failed scripts/go.py: no such interpreter; files of the workspace may have been written
-        WARN skill.script_interrupted scripts/go.py: process 4242 was killed; files of the workspace may have been written
-        INFO skill.committed scripts/go.py: 2 applied to the workspace
-        WARN skill.commit_failed scripts/go.py: signal 15 came before anything was applied
-        WARN skill.commit_interrupted scripts/go.py: the process was killed while it applied changes; files of the workspace may have been written
-        INFO skill.undone 2 taken back from the workspace
+        WARN skill.script_executed scripts/go.py failed in 12 ms, interrupted by signal 15; the workspace may have been changed
+        WARN skill.script_failed scripts/go.py: no such interpreter; the workspace may have been changed
+        WARN skill.script_interrupted scripts/go.py: process 4242 was killed; the workspace may have been changed
+        INFO skill.applied scripts/go.py: applied 2 changes to the workspace
+        WARN skill.apply_failed scripts/go.py: received signal 15 before anything was applied
+        WARN skill.apply_interrupted scripts/go.py: the process was killed while applying changes; the workspace may have been changed
+        INFO skill.undone reverted 2 paths in the workspace
         WARN skill.beyond_limits its description has 2000 characters
         WARN skill.not_listed its name is not a slug
         INFO skill.installed cdcdcdcdcdcd from /tmp/pdf.zip
@@ -182,7 +182,7 @@ fn log_export_otlp_has_a_severity_for_every_event() {
         INFO approval.granted cdcdcdcdcdcd network: example.com
         INFO approval.revoked cdcdcdcdcdcd network: example.com
         WARN skill.rated unknown to this version of openskills
-        WARN skill.committed cannot be read: missing field `executionId`
+        WARN skill.applied cannot be read: missing field `executionId`
     "#]].assert_eq(&records.iter().map(line).collect::<String>());
     expect![[r#"
         {

@@ -1,4 +1,4 @@
-//! Skills over the Model Context Protocol: by hand, line by line, and with the client of the official SDK for Python.
+//! The MCP server over stdio: with hand-written messages, and with the client of the official Python SDK.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -53,7 +53,7 @@ Wait.
 while :; do sleep 0.1; done
 ";
 
-/// A server, and a client that speaks to it line by line.
+/// A client that sends hand-written lines to a server over stdio.
 pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -77,7 +77,7 @@ impl Client {
         client
     }
 
-    /// Starts the server, and says nothing yet.
+    /// Starts the server without a handshake.
     pub(crate) fn begun(env: &TestEnv, words: &[&str]) -> Self {
         let mut child = env
             .command(env!("CARGO_BIN_EXE_openskills"), words)
@@ -127,23 +127,23 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// Returns the server.
+    /// Returns the server process.
     pub(crate) fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Goes, and waits for the server to go as well.
+    /// Closes stdin and waits until the server exits.
     pub(crate) fn go(mut self) {
         self.goes_within(Duration::from_secs(30));
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 
-    /// Closes its side, and waits for the server to end.
+    /// Closes stdin and waits until the server exits, but not longer than `time`.
     fn goes_within(&mut self, time: Duration) {
         self.stdin.take();
         let end = Instant::now() + time;
         while self.child.try_wait().unwrap().is_none() {
-            assert!(Instant::now() < end, "the server stays");
+            assert!(Instant::now() < end, "the server does not exit");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -177,7 +177,7 @@ fn tools_list_read_and_read_files() {
     for tool in &tools {
         jsonschema::meta::validate(&tool["inputSchema"]).unwrap();
     }
-    // Only the list is data, too: what a model reads of the others goes out once.
+    // Only the list has structured content. The results of the other tools are sent once, as text.
     jsonschema::meta::validate(&tools[0]["outputSchema"]).unwrap();
     assert!(tools[1..].iter().all(|tool| tool["outputSchema"].is_null()));
     let fits = |number: usize, result: &Value| {
@@ -188,7 +188,7 @@ fn tools_list_read_and_read_files() {
     };
     let listed = client.tool("skills.list", &json!({}));
     fits(0, &listed);
-    // The model is not told of what it may not start.
+    // Skills that the model may not invoke are not listed.
     assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 3);
     assert_eq!(listed["structuredContent"]["skills"][0]["uri"], "skill://s/pdf/SKILL.md");
     let found = client.tool("skills.list", &json!({"query": "extracts"}));
@@ -200,7 +200,7 @@ fn tools_list_read_and_read_files() {
     assert!(by_id["content"][0]["text"].as_str().unwrap().contains("about tables"), "{by_id}");
     let content = read["content"][0]["text"].as_str().unwrap();
     assert!(content.contains("about tables"), "{read}");
-    // A client that has no files is told how to read them, and not where they are.
+    // The instructions say how to read files, but not where they are.
     assert!(content.contains("call skills.read_resource with name \"pdf\""), "{content}");
     assert!(!content.contains("Skill directory"), "{content}");
     let everything = client.tool("skills.list", &json!({"query": ""}));
@@ -214,9 +214,13 @@ fn tools_list_read_and_read_files() {
     for (tool, arguments, told) in [
         ("skills.read", json!({"name": "pfd"}), "did you mean `pdf`"),
         ("skills.read", json!({"name": "slow"}), "slow"),
-        ("skills.read", json!({"name": "nothing-like-it"}), "skills.list lists all skills"),
+        ("skills.read", json!({"name": "nothing-like-it"}), "call skills.list to list all skills"),
         ("skills.read", json!({"name": "pdf", "skillId": "s/quick"}), "refer to different skills"),
-        ("skills.read_resource", json!({"name": "pdf", "path": "none"}), "skills.read lists"),
+        (
+            "skills.read_resource",
+            json!({"name": "pdf", "path": "none"}),
+            "call skills.read to list a skill's files",
+        ),
         (
             "skills.read_resource",
             json!({"name": "pdf", "path": "references/deep/x.md"}),
@@ -233,8 +237,8 @@ fn tools_list_read_and_read_files() {
             "has 11 bytes",
         ),
         ("skills.read", json!({}), "`name` is missing"),
-        ("skills.read", json!({"name": "pdf", "extra": 1}), "no argument `extra`"),
-        ("skills.read_resource", json!({"name": "pdf", "path": "../../x"}), "is not read"),
+        ("skills.read", json!({"name": "pdf", "extra": 1}), "unknown argument `extra`"),
+        ("skills.read_resource", json!({"name": "pdf", "path": "../../x"}), "cannot read"),
         ("skills.list", json!({"cursor": "x"}), "cursor"),
         ("skills.list", json!({"cursor": "9999"}), "cursor"),
     ] {
@@ -262,13 +266,18 @@ fn tools_list_read_and_read_files() {
         log.matches("mcp.called").count() > 8 && log.contains("\"outcome\":\"failed\""),
         "{log}"
     );
+}
+
+#[test]
+fn tool_names_can_have_underscores() {
+    let env = TestEnv::with(SKILLS);
     let mut other = Client::start(&env, "--tool-names underscore");
     let tools = other.ask("tools/list", &json!({}));
     assert_eq!(tools["result"]["tools"][3]["name"], "skills_run_script");
 }
 
 #[test]
-fn scripts_run_with_leave_alone_and_end_with_their_client() {
+fn scripts_run_only_with_approval_and_end_with_their_client() {
     let env = TestEnv::with(SKILLS);
     std::fs::create_dir(env.path("work")).unwrap();
     let mut client = Client::start(&env, "--workspace work");
@@ -278,10 +287,10 @@ fn scripts_run_with_leave_alone_and_end_with_their_client() {
     assert!(text.contains("openskills approve"), "{text}");
     approve(&env, "pdf");
     approve(&env, "slow");
-    // What the model may not start it may not run, unless the user started it.
+    // The model may not run scripts of skills that it may not invoke, unless the user invoked them.
     let refused = client.tool("skills.run_script", &json!({"name": "slow"}));
     let text = refused["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("the model may not start `s/slow`"), "{text}");
+    assert!(text.contains("the model is not allowed to invoke `s/slow`"), "{text}");
     assert!(client.ask("prompts/get", &json!({"name": "slow"}))["result"].is_object());
     let call = json!({"name": "pdf", "args": ["a b"], "input": {"x": 1}});
     let done = client.tool("skills.run_script", &call);
@@ -290,7 +299,7 @@ fn scripts_run_with_leave_alone_and_end_with_their_client() {
         json!({"hi": ["a b"], "in": {"x": 1}}),
         "{done}"
     );
-    // One that is taken back ends; others are answered while it runs.
+    // A canceled script ends. Other calls are answered while it runs.
     let slow = client.request(
         "tools/call",
         &json!({"name": "skills.run_script", "arguments": {"name": "slow", "use_workspace": true}}),
@@ -301,10 +310,10 @@ fn scripts_run_with_leave_alone_and_end_with_their_client() {
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}}));
     let end = Instant::now() + Duration::from_secs(10);
     while running("wait.sh") {
-        assert!(Instant::now() < end, "it goes on");
+        assert!(Instant::now() < end, "the script does not end");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // One whose client goes ends as well.
+    // A script also ends when its client disconnects.
     client.request(
         "tools/call",
         &json!({"name": "skills.run_script", "arguments": {"name": "slow"}}),
@@ -313,7 +322,7 @@ fn scripts_run_with_leave_alone_and_end_with_their_client() {
     client.go();
     let end = Instant::now() + Duration::from_secs(10);
     while running("wait.sh") {
-        assert!(Instant::now() < end, "it goes on");
+        assert!(Instant::now() < end, "the script does not end");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -327,7 +336,7 @@ pub(crate) fn running(word: &str) -> bool {
 }
 
 #[test]
-fn a_model_reads_nothing_of_what_it_may_not_start() {
+fn a_model_cannot_read_skills_that_it_may_not_invoke() {
     let env = TestEnv::with(SKILLS);
     let skill = |name: &str, more: &str| {
         let text = format!("---\nname: {name}\ndescription: d\n{more}---\nHidden words.\n");
@@ -353,7 +362,7 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
         let read = client.tool("skills.read_resource", &json!({"name": name, "path": path}));
         assert_eq!(read["isError"], true, "{name} {path}: {read}");
         assert!(!read.to_string().contains("Hidden"), "{name} {path}: {read}");
-        // A host may hand a resource to its model, so resources are held to who may start a skill as well.
+        // A host may pass resources to its model, so the same rules apply to resources.
         let read =
             client.ask("resources/read", &json!({"uri": format!("skill://s/{name}/{path}")}));
         let is_closed = ["mine", "off"].contains(&name);
@@ -369,7 +378,7 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
         let completed = client.ask("completion/complete", &reference);
         assert!(!completed.to_string().contains("a.md"), "{name}: {completed}");
     }
-    // What nobody may start is not there: neither by its name nor as what was probably meant.
+    // A disabled skill does not exist for clients and is never suggested.
     for name in ["off", "of", "s/off", "s/of", "offf"] {
         for (tool, more) in [
             ("skills.read", json!({"name": name})),
@@ -377,7 +386,7 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
             ("skills.run_script", json!({"name": name})),
         ] {
             let told = client.tool(tool, &more)["content"][0]["text"].to_string();
-            assert!(told.contains(&format!("there is no skill `{name}`")), "{tool}: {told}");
+            assert!(told.contains(&format!("no skill named `{name}`")), "{tool}: {told}");
             assert!(!told.contains("`off`") || name == "off", "{tool} {name}: {told}");
             assert!(!told.contains("`s/off`") || name == "s/off", "{tool} {name}: {told}");
         }
@@ -390,7 +399,7 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
     }
     let listed = client.ask("resources/list", &json!({})).to_string();
     assert!(!listed.contains("s/mine/") && !listed.contains("s/off/"), "{listed}");
-    // What the user starts, by its prompt, is started.
+    // A user-only skill can be read after the user has invoked it with its prompt.
     let prompt = client.ask("prompts/get", &json!({"name": "s/mine"}));
     assert!(prompt.to_string().contains("Hidden words"), "{prompt}");
     let read =
@@ -403,11 +412,11 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
         let read = client.ask("resources/read", &uri);
         assert!(read.to_string().contains("Hidden"), "{path}: {read}");
     }
-    // What nobody may start cannot be started by its prompt either.
+    // A disabled skill cannot be invoked with its prompt either.
     assert!(client.ask("prompts/get", &json!({"name": "s/off"}))["error"].is_object());
     let read = client.ask("resources/read", &json!({"uri": "skill://s/off/SKILL.md"}));
     assert!(read["error"].is_object(), "{read}");
-    // With its arguments it is read, and so are its files.
+    // With its arguments, the skill and its files can be read.
     let read = client.tool("skills.read", &json!({"name": "takes", "arguments": "x"}));
     assert!(read.to_string().contains("Hidden words"), "{read}");
     client.go();
@@ -442,7 +451,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
     let skill = &listed["result"]["skills"][0];
     assert_eq!(skill["frontmatter"]["metadata"], json!({"version": "1"}), "{listed}");
     assert_eq!(listed["result"]["resultType"], "complete");
-    // Every file once, and each is what its digest says.
+    // Every file is listed once and matches its digest.
     let files = skill["resources"].as_array().unwrap().clone();
     assert_eq!(files.len(), 4);
     for file in &files {
@@ -453,7 +462,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
     }
     let read = client.ask("resources/read", &json!({"uri": "skill://s/pdf/SKILL.md"}));
     assert_eq!(read["result"]["contents"][0]["mimeType"], "text/markdown");
-    // One that is not listed is served once the user has started it.
+    // An unlisted skill is served after the user has invoked it.
     let got = client.ask("skills/get", &json!({"uri": "skill://s/slow/SKILL.md"}));
     assert!(got["error"].is_object(), "{got}");
     assert!(client.ask("prompts/get", &json!({"name": "slow"}))["result"].is_object());
@@ -480,14 +489,14 @@ fn skills_are_resources_and_the_extension_lists_them() {
     let mut newest = Client::begun(&env, &["mcp", "--dir", "s"]);
     for (method, uri) in [
         ("resources/read", "skill://s/pdf/../../x"),
-        ("resources/read", "skill://s/nobody/SKILL.md"),
+        ("resources/read", "skill://s/unknown/SKILL.md"),
         ("resources/read", "file:///etc/passwd"),
         ("skills/get", "skill://s/pdf/references/guide.md"),
         ("resources/directory/read", "skill://s/pdf/SKILL.md"),
         ("resources/directory/read", "skill://s/pdf/none"),
     ] {
         let failed = client.ask(method, &json!({"uri": uri}));
-        // Older revisions have a code of its own for resources.
+        // Older revisions have a separate error code for resources.
         let code = if method == "resources/read" { -32002 } else { -32602 };
         assert_eq!(failed["error"]["code"], code, "{method} {uri}: {failed}");
         assert_eq!(failed["error"]["data"], json!({"uri": uri}), "{method} {uri}: {failed}");
@@ -511,7 +520,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
 }
 
 #[test]
-fn a_skill_whose_file_is_called_otherwise_is_served_as_the_standard_says() {
+fn a_lowercase_skill_file_is_served_under_the_standard_name() {
     let env = TestEnv::with("//- /s/low/skill.md\n---\nname: low\ndescription: d\n---\nBody.\n");
     let mut client = Client::start(&env, "");
     let listed = client.ask("skills/list", &json!({}));
@@ -527,7 +536,7 @@ fn a_skill_whose_file_is_called_otherwise_is_served_as_the_standard_says() {
 }
 
 #[test]
-fn a_skill_beyond_what_every_host_accepts_is_served_with_a_warning() {
+fn a_skill_beyond_the_common_limits_is_served_with_a_warning() {
     let env = TestEnv::with(SKILLS);
     for number in 0..512 {
         env.write(&format!("s/pdf/many/{number}.md"), b"x");
@@ -551,7 +560,7 @@ fn a_skill_beyond_what_every_host_accepts_is_served_with_a_warning() {
 }
 
 #[test]
-fn long_lists_come_in_pages_and_ids_are_completed() {
+fn long_lists_are_paginated_and_ids_are_completed() {
     let env = TestEnv::with(SKILLS);
     for number in 0..120 {
         let text = format!("---\nname: many-{number}\ndescription: d\n---\nBody.\n");
@@ -592,7 +601,7 @@ fn long_lists_come_in_pages_and_ids_are_completed() {
 }
 
 #[test]
-fn skills_that_come_and_change_are_seen() {
+fn new_and_changed_skills_are_noticed() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");
     let text = |read: &Value| read["content"][0]["text"].as_str().unwrap().to_owned();
@@ -608,7 +617,7 @@ fn skills_that_come_and_change_are_seen() {
 }
 
 #[test]
-fn garbage_and_many_requests_do_not_end_the_server() {
+fn garbage_and_many_requests_do_not_stop_the_server() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");
     client.write(b"this is no JSON\n{\"jsonrpc\": \"2.0\"}\n\n[]\n{\"half\": \n");
@@ -633,7 +642,7 @@ fn garbage_and_many_requests_do_not_end_the_server() {
 }
 
 #[test]
-fn scripts_that_wait_keep_nobody_from_reading_or_going() {
+fn running_scripts_do_not_block_reads_or_shutdown() {
     let env = TestEnv::with(SKILLS);
     approve(&env, "waits");
     let mut client = Client::start(&env, "");
@@ -642,13 +651,13 @@ fn scripts_that_wait_keep_nobody_from_reading_or_going() {
     }
     let begun = Instant::now();
     assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
-    // Far less than the scripts take, and more than a busy machine needs.
+    // Much shorter than the scripts, and longer than a busy machine needs.
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     client.goes_within(Duration::from_secs(120));
 }
 
 #[test]
-fn a_client_that_goes_without_reading_is_not_waited_for() {
+fn the_server_ends_even_if_the_client_does_not_read() {
     let env = TestEnv::with(SKILLS);
     env.write("s/pdf/large.md", &vec![b'x'; 4 << 20]);
     let mut client = Client::start(&env, "");
@@ -659,14 +668,14 @@ fn a_client_that_goes_without_reading_is_not_waited_for() {
 }
 
 #[test]
-fn a_request_of_100_megabytes_and_half_a_one_do_not_end_the_server() {
+fn huge_and_incomplete_requests_do_not_stop_the_server() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");
     let large = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "skills.read", "arguments": {"name": "x".repeat(100 << 20)}}});
     client.send(&large);
     drop(large);
     assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
-    // It is not kept either.
+    // The request is not kept in memory either.
     let status = std::fs::read_to_string(format!("/proc/{}/status", client.child.id())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
@@ -676,13 +685,13 @@ fn a_request_of_100_megabytes_and_half_a_one_do_not_end_the_server() {
 }
 
 #[test]
-fn the_client_of_the_official_sdk_is_served() {
+fn the_official_python_client_works_over_stdio() {
     let env = TestEnv::with(SKILLS);
     approve(&env, "pdf");
     official_client(env, env!("CARGO_BIN_EXE_openskills"));
 }
 
-/// Has the client of the official SDK for Python use a server: a program, or an address.
+/// Runs the client of the official Python SDK against a server, given by its program or its URL.
 pub(crate) fn official_client(env: TestEnv, server: &str) {
     let path = std::env::var("MCP_PYTHONPATH").unwrap_or_default();
     let env = env.var("PYTHONPATH", &path);

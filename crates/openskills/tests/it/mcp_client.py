@@ -1,4 +1,4 @@
-"""Uses the server as a client does that others wrote: the official SDK, with every way to connect that it has."""
+"""Uses the server with the client of the official Python SDK, in each of its connection modes."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ async def talk(mode):
         assert prompts == {"pdf", "quick", "slow", "waits"}, prompts
         prompt = await client.get_prompt("pdf", {"arguments": "tables"})
         assert "about tables" in prompt.messages[0].content.text, prompt
-        # What is not approved is asked where this client is believed.
+        # Over stdio, the user is asked through this client. Over HTTP without a token, the call is refused.
         ran = await client.call_tool("skills.run_script", {"name": "quick"})
         if sys.argv[1].startswith("http"):
             assert ran.is_error and "openskills approve" in ran.content[0].text, ran

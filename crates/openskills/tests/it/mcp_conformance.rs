@@ -1,7 +1,8 @@
-//! The official conformance runner, against the server and against the host.
+//! Runs the official conformance runner against the server and the host.
 //!
-//! Scenarios that are not here need what only a server or client for tests has: tools such as `test_simple_text`, resources `test://…`, prompts, sampling;
-//! or what this one does not have and does not claim: logging, `resources/subscribe`, tasks, OAuth. `docs/mcp.md` lists them.
+//! The other scenarios need features that only a test server or client has (tools such as `test_simple_text`, resources
+//! `test://…`, prompts, sampling), or features that openskills neither has nor claims (logging, `resources/subscribe`,
+//! tasks, OAuth). `docs/mcp.md` lists them.
 
 use testkit::{Run, TestEnv, skip};
 
@@ -28,7 +29,7 @@ const SERVER: [&str; 17] = [
     "input-required-result-validate-input",
 ];
 
-/// Each with what the user does after the server was added.
+/// The host scenarios, each with what the user does after adding the server.
 const HOST: [(&str, Then); 6] = [
     ("sep-2640-client-no-prefetch", Then::Approve),
     ("sep-2640-client-verify-digest", Then::Activate),
@@ -45,7 +46,7 @@ enum Then {
     Activate,
 }
 
-/// Runs the runner; `None`, and said, where it is not there.
+/// Runs the conformance runner. If it is not installed, reports that and returns `None`.
 fn runner(env: &TestEnv, words: &[&str]) -> Option<Run> {
     let runner = std::env::var("MCP_CONFORMANCE").unwrap_or_default();
     if !std::path::Path::new(&runner).is_file() {
@@ -59,28 +60,28 @@ fn runner(env: &TestEnv, words: &[&str]) -> Option<Run> {
     Some(env.output(command.env("NODE_OPTIONS", format!("--import={hook}"))))
 }
 
-fn is_content(scenario: &str, done: &Run) {
+fn assert_passed(scenario: &str, done: &Run) {
     let told = format!("{}{}", done.stdout, done.stderr);
     assert_eq!(done.code, Some(0), "{scenario}: {told}");
     assert!(told.contains(" 0 failed, 0 warnings"), "{scenario}: {told}");
 }
 
 #[test]
-fn the_official_runner_is_content_with_the_server() {
+fn the_server_passes_the_official_conformance_tests() {
     let env = TestEnv::with(SKILLS);
     let server = Server::start(&env, &[]);
     for scenario in SERVER {
         let words = ["server", "--url", &server.url(), "--scenario", scenario];
         let Some(done) = runner(&env, &words) else { return };
-        is_content(scenario, &done);
+        assert_passed(scenario, &done);
     }
 }
 
 #[test]
-fn the_official_runner_is_content_with_the_host() {
+fn the_host_passes_the_official_conformance_tests() {
     for (scenario, then) in HOST {
         let env = TestEnv::new();
-        // A user adds the server, and uses every skill that it has. That a skill cannot be used is what some scenarios are about.
+        // The user adds the server and uses every skill that it has. Some scenarios expect that a skill cannot be used.
         let program = env!("CARGO_BIN_EXE_openskills");
         let mut script = format!("#!/bin/sh\n{program} mcp add served \"$1\" >&2\n");
         let names = format!(
@@ -99,6 +100,6 @@ fn the_official_runner_is_content_with_the_host() {
         else {
             return;
         };
-        is_content(scenario, &done);
+        assert_passed(scenario, &done);
     }
 }

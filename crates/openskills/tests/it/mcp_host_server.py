@@ -1,5 +1,5 @@
-"""A server of skills that lies as it is told: lists come from list.json, single skills from get.json, files from files.json. Every method that is asked for is
-written to asked.txt."""
+"""A fake MCP server: lists come from list.json, single skills from get.json, files from files.json. The methods of all
+requests are written to asked.txt."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-//! The server by HTTP: with rmcp's own client, and with whatever a socket can send.
+//! The MCP server over HTTP: with rmcp's client, and with hand-written requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ use crate::openskills;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef-token";
 
-/// A server, and where it is.
+/// A running server and its address.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -43,11 +43,11 @@ impl Server {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Sends bytes as they are, and returns the status of what comes back, and all of it.
+    /// Sends bytes as they are. Returns the status of the response and the whole response.
     pub(crate) fn send(&self, bytes: &[u8]) -> (Option<u16>, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        // A server that refuses need not read it all.
+        // A server that rejects the request need not read all of it.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -56,7 +56,7 @@ impl Server {
         (status, answer)
     }
 
-    /// Asks for the tools, with more headers.
+    /// Requests the list of tools with additional headers.
     fn ask(&self, path: &str, headers: &str) -> (Option<u16>, String) {
         self.send(request(path, &self.address, headers, &tools()).as_bytes())
     }
@@ -97,7 +97,7 @@ fn request(path: &str, host: &str, headers: &str, body: &str) -> String {
 }
 
 #[test]
-fn clients_of_both_lifecycles_are_served() {
+fn clients_of_both_lifecycles_work() {
     let env = TestEnv::with(SKILLS);
     approve(&env, "pdf");
     env.write("token", format!("{TOKEN}\n").as_bytes());
@@ -125,21 +125,21 @@ fn clients_of_both_lifecycles_are_served() {
 }
 
 #[test]
-fn the_client_of_the_official_sdk_is_served_by_address() {
+fn the_official_python_client_works_over_http() {
     let env = TestEnv::with(SKILLS);
     approve(&env, "pdf");
     let server = Server::start(&env, &[]);
     official_client(env, &server.url());
 }
 
-/// Returns a client for HTTP. The provider of TLS must be there even where none is used.
+/// Returns an HTTP client. It needs a TLS provider even without TLS.
 fn client() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::new()
 }
 
 #[test]
-fn whoever_may_not_is_refused() {
+fn unauthorized_requests_are_rejected() {
     let env = TestEnv::with(SKILLS);
     env.write("token", TOKEN.as_bytes());
     let server = Server::start(
@@ -167,11 +167,11 @@ fn whoever_may_not_is_refused() {
         let (found, answer) = server.ask(path, headers);
         assert_eq!(found, Some(status), "{path} {headers}: {answer}");
     }
-    // A name that leads here is none of ours.
+    // Unknown host names are rejected.
     let (status, answer) =
         server.send(request("/mcp", "evil.example", &bearer, &tools()).as_bytes());
     assert_eq!(status, Some(403), "{answer}");
-    // Nor is one that only looks like ours, or a second one.
+    // So are host names that only look like ours, and second host names.
     let address = server.address.clone();
     for (path, host, headers, expected) in [
         ("/mcp", format!("evil.example@{address}"), "", 400),
@@ -192,16 +192,16 @@ fn whoever_may_not_is_refused() {
 }
 
 #[test]
-fn beyond_this_machine_a_token_is_needed() {
+fn a_token_is_required_if_other_machines_can_connect() {
     let env = TestEnv::with(SKILLS);
     for (words, told) in [
-        ("--http 0.0.0.0:0", "so a token is needed"),
-        ("--http [::]:0", "so a token is needed"),
-        ("--http 127.0.0.1:0 --token-file none", "cannot read none"),
-        ("--http nowhere", "write it as 127.0.0.1:8750"),
-        ("--http 127.0.0.1:0 --workspace none", "none is no folder"),
+        ("--http 0.0.0.0:0", "so a token is required"),
+        ("--http [::]:0", "so a token is required"),
+        ("--http 127.0.0.1:0 --token-file none", "cannot read `none`"),
+        ("--http nowhere", "use the form 127.0.0.1:8750"),
+        ("--http 127.0.0.1:0 --workspace none", "`none` is not a folder"),
         ("--token-file none", "--http"),
-        ("--http 127.0.0.1:0 --allow-origin *", "no origin"),
+        ("--http 127.0.0.1:0 --allow-origin *", "not a valid origin"),
     ] {
         let run = openskills(&env, &format!("mcp --dir s {words}"));
         assert_eq!(run.code, Some(2), "{words}: {}", run.stderr);
@@ -209,11 +209,15 @@ fn beyond_this_machine_a_token_is_needed() {
     }
     let env = env.var("OPENSKILLS_MCP_TOKEN", "short");
     let run = openskills(&env, "mcp --dir s --http 0.0.0.0:0");
-    assert!(run.code == Some(2) && run.stderr.contains("it needs 16"), "{}", run.stderr);
+    assert!(
+        run.code == Some(2) && run.stderr.contains("at least 16 are required"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
-fn too_much_too_little_and_nonsense_do_not_end_the_server() {
+fn invalid_requests_do_not_stop_the_server() {
     let env = TestEnv::with(SKILLS);
     let server = Server::start(&env, &[]);
     let large = format!(
@@ -226,7 +230,7 @@ fn too_much_too_little_and_nonsense_do_not_end_the_server() {
     let (status, answer) = server.send(&large);
     assert!(matches!(status, Some(413) | None), "{answer}");
     let half = request("/mcp", &server.address, "", &tools());
-    // Clients that never finish keep nobody out for ever, and each is told.
+    // Requests that are never finished do not block others, and get an error response.
     let mut slow = TcpStream::connect(&server.address).unwrap();
     slow.write_all(&half.as_bytes()[..half.len() - 10]).unwrap();
     let mut stream = TcpStream::connect(&server.address).unwrap();
@@ -235,7 +239,7 @@ fn too_much_too_little_and_nonsense_do_not_end_the_server() {
     assert!(matches!(server.send(b"\x16\x03\x01 nonsense\r\n\r\n").0, Some(400) | None));
     let broken = half.replace("\"jsonrpc\"", "jsonrpc+++");
     assert!(server.send(broken.as_bytes()).0.is_some_and(|status| status >= 400));
-    // Many at once are all answered.
+    // Many requests at once are all answered.
     std::thread::scope(|scope| {
         let ask = || (0..50).filter(|_| server.ask("/mcp", "").0 == Some(200)).count();
         let asking: Vec<_> = (0..20).map(|_| scope.spawn(ask)).collect();
@@ -250,7 +254,7 @@ fn too_much_too_little_and_nonsense_do_not_end_the_server() {
 }
 
 #[test]
-fn a_script_ends_when_nobody_waits_for_it() {
+fn a_script_ends_when_its_client_disconnects() {
     let env = TestEnv::with(SKILLS);
     approve(&env, "waits");
     let server = Server::start(&env, &[]);
@@ -259,10 +263,10 @@ fn a_script_ends_when_nobody_waits_for_it() {
     let headers = "MCP-Name: skills.run_script\r\n";
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.write_all(request("/mcp", &server.address, headers, &call).as_bytes()).unwrap();
-    wait(|| running("forever.sh"), "it does not begin");
+    wait(|| running("forever.sh"), "the script does not start");
     drop(stream);
-    wait(|| !running("forever.sh"), "it goes on");
-    // In a session of an older revision as well.
+    wait(|| !running("forever.sh"), "the script does not end");
+    // The same holds in a session of an older revision.
     let post = |session: &str, body: &str| {
         format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{session}Content-Length: {}\r\n\r\n{body}",
@@ -286,16 +290,16 @@ fn a_script_ends_when_nobody_waits_for_it() {
         stream.write_all(post(&session, &body.to_string()).as_bytes()).unwrap();
         let _ = stream.read(&mut [0; 64]).unwrap();
     }
-    wait(|| running("forever.sh"), "it does not begin");
+    wait(|| running("forever.sh"), "the script does not start");
     drop(stream);
-    wait(|| !running("forever.sh"), "it goes on");
-    // And with the server.
+    wait(|| !running("forever.sh"), "the script does not end");
+    // The script also ends when the server is terminated.
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.write_all(request("/mcp", &server.address, headers, &call).as_bytes()).unwrap();
-    wait(|| running("forever.sh"), "it does not begin");
+    wait(|| running("forever.sh"), "the script does not start");
     let pid = server.child.id().to_string();
     assert_eq!(env.run_args("kill", &["-TERM", &pid]).code, Some(0));
-    wait(|| !running("forever.sh"), "it goes on");
+    wait(|| !running("forever.sh"), "the script does not end");
 }
 
 fn wait(is_so: impl Fn() -> bool, otherwise: &str) {
@@ -307,7 +311,7 @@ fn wait(is_so: impl Fn() -> bool, otherwise: &str) {
 }
 
 #[test]
-fn without_a_token_nobody_is_asked() {
+fn without_a_token_the_user_is_not_asked() {
     let env = TestEnv::with(SKILLS);
     let server = Server::start(&env, &[]);
     let mut call: serde_json::Value = serde_json::from_str(&newest(

@@ -1,4 +1,4 @@
-//! `openskills mcp install`: the files of clients, and that what is written there starts a server.
+//! `openskills mcp install`: edits the config files of clients, and the command that it writes starts a server.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use testkit::TestEnv;
 
 use crate::openskills;
 
-/// Every client: its own file, and that of a project if it reads one.
+/// Every client: its user file, and its project file if it reads one.
 const CLIENTS: [(&str, &str, Option<&str>); 10] = [
     ("claude-code", "../home/.claude.json", Some(".mcp.json")),
     ("claude-desktop", "../home/.config/Claude/claude_desktop_config.json", None),
@@ -22,7 +22,7 @@ const CLIENTS: [(&str, &str, Option<&str>); 10] = [
     ("zed", "../home/.config/zed/settings.json", Some(".zed/settings.json")),
 ];
 
-/// Reads JSON as clients do that take comments and commas at the end.
+/// Parses JSON with comments and trailing commas.
 fn lenient(text: &str) -> Value {
     let (mut plain, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
@@ -57,7 +57,7 @@ fn lenient(text: &str) -> Value {
     serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {plain}"))
 }
 
-/// Returns what a client knows of the server, read as the client reads its file.
+/// Returns the server's entry in the file, in the format of the client.
 fn known(env: &TestEnv, client: &str, file: &str) -> Value {
     let text = std::fs::read_to_string(env.path(file)).unwrap();
     let data: Value = match client {
@@ -66,7 +66,7 @@ fn known(env: &TestEnv, client: &str, file: &str) -> Value {
             let path = env.path(file).to_string_lossy().into_owned();
             serde_json::from_str(&env.run_args("python3", &["-c", script, &path]).stdout).unwrap()
         }
-        // These take no comments.
+        // These clients do not accept comments.
         "claude-code" | "claude-desktop" | "copilot-cli" | "windsurf" => {
             serde_json::from_str(&text).unwrap()
         }
@@ -83,7 +83,7 @@ fn known(env: &TestEnv, client: &str, file: &str) -> Value {
     servers["skills"].clone()
 }
 
-/// Returns the command and the arguments that a client would start.
+/// Returns the command line that a client would run.
 fn entry(env: &TestEnv, client: &str, file: &str) -> Vec<String> {
     let skills = known(env, client, file);
     let texts = |value: &Value| -> Vec<String> {
@@ -96,7 +96,7 @@ fn entry(env: &TestEnv, client: &str, file: &str) -> Vec<String> {
     std::iter::once(command).chain(texts(&skills["args"])).collect()
 }
 
-/// Starts the very command that a client would, and asks for the tools.
+/// Runs the command of a client and requests the list of tools.
 fn starts(env: &TestEnv, client: &str, command: &[String]) {
     let words: Vec<&str> = command[1..].iter().map(String::as_str).collect();
     let mut child = env
@@ -117,13 +117,13 @@ fn starts(env: &TestEnv, client: &str, command: &[String]) {
 }
 
 #[test]
-fn what_is_written_starts_a_server() {
+fn the_written_config_starts_a_server() {
     for (client, user, project) in CLIENTS {
         let env =
             TestEnv::with("//- /s/pdf/SKILL.md\n---\nname: pdf\ndescription: d\n---\nBody.\n");
         let project = project.map(|file| ("--project", file));
         for (words, file) in [("", user)].into_iter().chain(project) {
-            // Nobody is there to be asked.
+            // Without a terminal, the command cannot prompt.
             let shown = openskills(&env, &format!("mcp install {client} {words} -- --dir s"));
             assert_eq!(shown.code, Some(5), "{}", shown.stderr);
             assert!(
@@ -141,7 +141,7 @@ fn what_is_written_starts_a_server() {
             assert_eq!(command[1..], ["mcp", "--tool-names", "underscore", "--dir", "s"]);
             starts(&env, client, &command);
         }
-        // Once more there is nothing to do, and out of it there is nothing left.
+        // Installing again changes nothing, and removing leaves nothing behind.
         let again = openskills(&env, &format!("mcp install {client} --json -- --dir s"));
         let again: Value = serde_json::from_str(&again.stdout).unwrap();
         assert_eq!((&again["diff"], &again["written"]), (&json!(""), &json!(false)));
@@ -152,7 +152,7 @@ fn what_is_written_starts_a_server() {
 }
 
 #[test]
-fn the_recipes_of_the_guide_are_what_is_written() {
+fn the_guide_shows_the_config_that_is_written() {
     let guide = include_str!("../../../../docs/mcp.md");
     let env = TestEnv::with("//- /x\nx\n");
     let recipe = |kind: &str, part: &str| {
@@ -180,12 +180,12 @@ fn the_recipes_of_the_guide_are_what_is_written() {
 }
 
 #[test]
-fn a_file_that_cannot_be_understood_is_left_alone() {
+fn a_malformed_file_is_not_changed() {
     let env = TestEnv::with("//- /.cursor/mcp.json\n{ \"mcpServers\": [\n");
     let run = openskills(&env, "mcp install cursor --project --yes");
     assert_eq!(run.code, Some(2), "{}", run.stderr);
     assert!(
-        run.stderr.contains("cannot be understood") && run.stderr.contains("nothing was written"),
+        run.stderr.contains("cannot edit `") && run.stderr.contains("nothing was written"),
         "{}",
         run.stderr
     );
@@ -194,8 +194,12 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
         "{ \"mcpServers\": [\n"
     );
     let run = openskills(&env, "mcp install cursor -- --bogus");
-    assert!(run.code == Some(2) && run.stderr.contains("would not start so"), "{}", run.stderr);
-    // A link is followed to where the file is.
+    assert!(
+        run.code == Some(2) && run.stderr.contains("does not accept these arguments"),
+        "{}",
+        run.stderr
+    );
+    // A symbolic link is followed.
     env.write("dotfiles/mcp.json", b"{}\n");
     std::fs::create_dir_all(env.path("../home/.cursor")).unwrap();
     std::os::unix::fs::symlink(env.path("dotfiles/mcp.json"), env.path("../home/.cursor/mcp.json"))
@@ -205,10 +209,14 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
     let run = openskills(&env, "mcp install emacs");
     assert!(run.code == Some(2) && run.stderr.contains("possible values"), "{}", run.stderr);
     let run = openskills(&env, "mcp install cursor --project --name a.b");
-    assert!(run.code == Some(2) && run.stderr.contains("no name of a server"), "{}", run.stderr);
+    assert!(
+        run.code == Some(2) && run.stderr.contains("is not a valid server name"),
+        "{}",
+        run.stderr
+    );
 }
 
-/// A file as it may be on somebody's machine, with servers of others.
+/// Realistic files with other servers.
 const SAMPLES: [(&str, &str); 11] = [
     (
         "claude-code",
@@ -257,7 +265,7 @@ const SAMPLES: [(&str, &str); 11] = [
 ];
 
 #[test]
-fn what_else_is_in_a_file_stays_and_taking_the_server_out_restores_it() {
+fn other_content_is_kept_and_removing_the_server_restores_the_file() {
     for (client, before) in SAMPLES {
         let (_, file, _) = CLIENTS.into_iter().find(|(name, ..)| *name == client).unwrap();
         let env =
@@ -268,7 +276,7 @@ fn what_else_is_in_a_file_stays_and_taking_the_server_out_restores_it() {
         let done = openskills(&env, &format!("mcp install {client} --yes -- --dir s"));
         assert_eq!(done.code, Some(0), "{client}: {}", done.stderr);
         let after = std::fs::read_to_string(&path).unwrap();
-        // Each line is there as it was, in its order; one may have got a comma.
+        // All lines are kept, in the same order. One may have a new comma.
         let mut lines = after.lines();
         for line in before.lines() {
             let is_kept = |new: &str| {
@@ -289,7 +297,7 @@ fn what_else_is_in_a_file_stays_and_taking_the_server_out_restores_it() {
 }
 
 #[test]
-fn what_clients_need_beside_the_command_is_written_and_stays_as_the_user_chose() {
+fn required_fields_are_added_and_the_values_of_users_kept() {
     for (client, field, default, chosen) in [
         ("copilot-cli", "tools", json!(["*"]), json!(["skills_list"])),
         ("opencode", "enabled", json!(true), json!(false)),
@@ -312,7 +320,7 @@ fn what_clients_need_beside_the_command_is_written_and_stays_as_the_user_chose()
 }
 
 #[test]
-fn variables_that_clients_honour_are_honoured() {
+fn environment_variables_of_clients_are_respected() {
     for (client, variable, folder, file) in [
         ("claude-code", "CLAUDE_CONFIG_DIR", "claude", ".claude.json"),
         ("codex", "CODEX_HOME", "codex", "config.toml"),
@@ -329,7 +337,7 @@ fn variables_that_clients_honour_are_honoured() {
         let done = openskills(&env, &format!("mcp install {client} --yes"));
         assert_eq!(done.code, Some(0), "{client}: {}", done.stderr);
         assert!(env.path(folder).join(file).exists(), "{client}");
-        // A path that is not absolute: the desktop's does not count, and a client's own is an error.
+        // A relative path is ignored in XDG_CONFIG_HOME, and an error in a client's own variable.
         let env = env.var(variable, "relative");
         let done = openskills(&env, &format!("mcp install {client} --dry-run"));
         match variable {
@@ -341,7 +349,7 @@ fn variables_that_clients_honour_are_honoured() {
             }
         }
     }
-    // A file that is there is taken before one that would be made.
+    // An existing file is preferred to creating one.
     let env = TestEnv::with("//- /opencode.jsonc\n{ // mine\n}\n");
     assert_eq!(openskills(&env, "mcp install opencode --project --yes").code, Some(0));
     assert!(!env.path("opencode.json").exists());
@@ -349,13 +357,13 @@ fn variables_that_clients_honour_are_honoured() {
 }
 
 #[test]
-fn a_client_without_a_file_in_projects_says_so() {
+fn a_client_without_project_config_is_an_error() {
     let env = TestEnv::with("//- /x\nx\n");
     for client in ["claude-desktop", "windsurf"] {
         let run = openskills(&env, &format!("mcp install {client} --project --yes"));
         assert_eq!(run.code, Some(2), "{client}: {}", run.stdout);
         assert!(
-            run.stderr.contains(&format!("`{client}` has no configuration file in projects"))
+            run.stderr.contains(&format!("`{client}` does not read project config files"))
                 && run.stderr.contains(&format!("run `openskills mcp install {client}`")),
             "{client}: {}",
             run.stderr

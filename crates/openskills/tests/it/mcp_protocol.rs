@@ -1,4 +1,5 @@
-//! What holds for every client, also for old, odd and broken ones: each request is answered, large answers come in parts, and nobody gets what is another's.
+//! Guarantees for all clients, including old, unusual and broken ones: every request is answered, large results come in
+//! parts, and no client gets another client's data.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::mcp::{Client, SKILLS, approve};
 use crate::mcp_http::{Server, TOKEN, newest};
 use crate::openskills;
 
-/// Skills whose frontmatter strict clients do not read.
+/// Skills whose frontmatter strict clients reject.
 const ODD: &str = "\
 //- /s/listed-tools/SKILL.md
 ---
@@ -33,10 +34,10 @@ fn text(result: &Value) -> &str {
 }
 
 #[test]
-fn every_request_is_answered_whatever_is_wrong_with_it() {
+fn every_invalid_request_gets_an_error_response() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::begun(&env, &["mcp", "--dir", "s"]);
-    // Even the first one.
+    // This includes the first request.
     let wrong = client.ask("initialize", &json!({"capabilities": {}}));
     assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
     let hello = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "odd", "version": "1"}});
@@ -81,7 +82,7 @@ fn every_request_is_answered_whatever_is_wrong_with_it() {
         let answer = client.hear();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{answer}");
     }
-    // A batch is answered as one, with what is wrong in it.
+    // A batch gets one response, with the errors in it.
     client.send(&json!([
         {"jsonrpc": "2.0", "id": 1, "method": "ping"},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -97,7 +98,7 @@ fn every_request_is_answered_whatever_is_wrong_with_it() {
 }
 
 #[test]
-fn a_client_that_wants_to_know_is_told_that_a_script_runs() {
+fn progress_is_reported_to_clients_that_request_it() {
     let env = TestEnv::with(SKILLS);
     env.write("s/quick/scripts/quick.sh", b"sleep 2; echo done\n");
     approve(&env, "quick");
@@ -119,7 +120,7 @@ fn a_client_that_wants_to_know_is_told_that_a_script_runs() {
 }
 
 #[test]
-fn long_files_come_in_parts_and_images_as_images() {
+fn long_files_are_returned_in_parts_and_images_as_images() {
     let env = TestEnv::with(SKILLS);
     let long: String = (0..20_000).map(|line| format!("line {line}: größe\n")).collect();
     env.write("s/pdf/references/long.md", long.as_bytes());
@@ -131,7 +132,7 @@ fn long_files_come_in_parts_and_images_as_images() {
         let call = json!({"name": "pdf", "path": "references/long.md", "offset": offset});
         let part = client.tool("skills.read_resource", &call);
         whole += text(&part);
-        // The text goes out once: nothing else in the answer is long.
+        // The text is sent only once, so nothing else in the response is long.
         assert!(part.to_string().len() < text(&part).len() * 2 + 1000);
         let about = &part["_meta"]["openskills/result"];
         assert_eq!(about["size"], long.len());
@@ -155,7 +156,7 @@ fn long_files_come_in_parts_and_images_as_images() {
     let raw =
         client.tool("skills.read_resource", &json!({"name": "pdf", "path": "references/raw.bin"}));
     assert_eq!(raw["content"][0]["resource"]["blob"], "/wAB", "{raw}");
-    // Files further down need a word, as on the command line.
+    // More deeply nested files require `nested`, as on the command line.
     let deep = json!({"name": "pdf", "path": "references/deep/more.md"});
     assert_eq!(client.tool("skills.read_resource", &deep)["isError"], true);
     let deep = json!({"name": "pdf", "path": "references/deep/more.md", "nested": true});
@@ -164,7 +165,7 @@ fn long_files_come_in_parts_and_images_as_images() {
 }
 
 #[test]
-fn one_odd_skill_does_not_hide_the_others() {
+fn one_nonstandard_skill_does_not_hide_the_others() {
     let env = TestEnv::with(&format!("{SKILLS}{ODD}"));
     let mut client = Client::start(&env, "");
     let uris = |answer: &Value| -> Vec<String> {
@@ -178,7 +179,7 @@ fn one_odd_skill_does_not_hide_the_others() {
     );
     let index = client.ask("resources/read", &json!({"uri": "skill://index.json"}));
     assert!(!index.to_string().contains("listed-tools"), "{index}");
-    // Whoever knows it gets it.
+    // The skill can be requested by URI.
     let got = client.ask("skills/get", &json!({"uri": "skill://s/listed-tools/SKILL.md"}));
     assert_eq!(
         got["result"]["skill"]["frontmatter"]["allowed-tools"],
@@ -197,7 +198,8 @@ fn one_odd_skill_does_not_hide_the_others() {
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events.len(), 2, "once for each: {log}");
     assert!(
-        log.contains("`allowed-tools` must be one text") && log.contains("`metadata` must map"),
+        log.contains("`allowed-tools` must be a single string")
+            && log.contains("`metadata` must map"),
         "{log}"
     );
     let told = openskills(&env, "validate s/deep-metadata --json").stdout;
@@ -208,7 +210,7 @@ fn one_odd_skill_does_not_hide_the_others() {
 }
 
 #[test]
-fn clients_that_read_the_older_forms_find_skills_and_files() {
+fn older_clients_find_skills_by_index_and_files_by_manifest() {
     let env = TestEnv::with(SKILLS);
     env.write("s/quick/_manifest", b"its own");
     let mut client = Client::start(&env, "");
@@ -223,7 +225,7 @@ fn clients_that_read_the_older_forms_find_skills_and_files() {
     assert_eq!((&first["name"], &first["type"]), (&json!("pdf"), &json!("skill-md")));
     assert_eq!((&first["url"], &first["archives"]), (&json!("skill://s/pdf/SKILL.md"), &json!([])));
     assert_eq!(first["frontmatter"]["name"], "pdf");
-    // What only the user may start is not in it.
+    // User-only skills are not in the index.
     assert_eq!(index["skills"].as_array().unwrap().len(), 3, "{index}");
     for uri in ["skill://s/pdf/_manifest", "skill://pdf/_manifest"] {
         let manifest = json_of(&read(uri));
@@ -242,7 +244,7 @@ fn clients_that_read_the_older_forms_find_skills_and_files() {
     for uri in [
         "skill://s/slow/_manifest",
         "skill://slow/_manifest",
-        "skill://nobody/_manifest",
+        "skill://unknown/_manifest",
         "skill://_manifest",
     ] {
         let missing = read(uri);
@@ -252,7 +254,7 @@ fn clients_that_read_the_older_forms_find_skills_and_files() {
     assert!(!log.contains("skill.activated"), "reading is not activating: {log}");
 }
 
-/// One request of an older revision: its status, the head of the answer, and its body.
+/// Sends a request of an older revision. Returns the status, the headers and the body of the response.
 fn post(server: &Server, headers: &str, body: &str) -> (Option<u16>, String, String) {
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
@@ -264,7 +266,7 @@ fn post(server: &Server, headers: &str, body: &str) -> (Option<u16>, String, Str
     (status, head.to_ascii_lowercase(), body.to_owned())
 }
 
-/// Begins a session of an older revision, and returns the header that names it.
+/// Starts a session of an older revision. Returns the header with its ID.
 fn session(server: &Server, name: &str) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
@@ -284,7 +286,7 @@ fn call(id: u64, tool: &str, arguments: &Value) -> String {
 }
 
 #[test]
-fn answers_by_http_are_json_where_nothing_comes_before_them() {
+fn http_responses_are_json_unless_other_messages_come_first() {
     let env = TestEnv::with(SKILLS);
     env.write("s/quick/scripts/quick.sh", b"sleep 1; echo done\n");
     approve(&env, "quick");
@@ -300,7 +302,7 @@ fn answers_by_http_are_json_where_nothing_comes_before_them() {
         answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
         "openskills"
     );
-    // What takes longer is a stream with news, and promises no place to be taken up at.
+    // A later response is an event stream with progress, without event IDs.
     let (_, head, body) =
         post(&server, &own, &call(2, "skills.run_script", &json!({"name": "quick"})));
     assert!(head.contains("text/event-stream"), "{head}");
@@ -345,7 +347,7 @@ fn answers_by_http_are_json_where_nothing_comes_before_them() {
 }
 
 #[test]
-fn old_sessions_make_room_and_requests_without_one_always_have_it() {
+fn the_oldest_session_is_ended_to_make_room_for_another() {
     let env = TestEnv::with(SKILLS);
     let server = Server::start(&env, &[]);
     let first = session(&server, "first");
@@ -370,7 +372,7 @@ fn old_sessions_make_room_and_requests_without_one_always_have_it() {
     assert_eq!(status, Some(200), "{body}");
 }
 
-/// A connection that asks for what the server says by itself, and stays.
+/// Opens an event stream with GET.
 fn listen(server: &Server, own: &str) -> std::net::TcpStream {
     use std::io::Write;
     let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
@@ -383,12 +385,12 @@ fn listen(server: &Server, own: &str) -> std::net::TcpStream {
 }
 
 #[test]
-fn streams_that_stay_open_keep_nobody_waiting() {
+fn open_streams_do_not_block_requests() {
     let env = TestEnv::with(SKILLS);
     let server = Server::start(&env, &[]);
     let sessions: Vec<String> = (0..256).map(|_| session(&server, "listens")).collect();
     let streams: Vec<_> = sessions.iter().map(|own| listen(&server, own)).collect();
-    // More than there is room for.
+    // More connections than allowed.
     let idle: Vec<_> =
         (0..300).map(|_| std::net::TcpStream::connect(&server.address).unwrap()).collect();
     let (status, _, body) = post(
@@ -402,7 +404,7 @@ fn streams_that_stay_open_keep_nobody_waiting() {
 }
 
 #[test]
-fn a_session_that_waits_for_an_answer_is_not_quiet() {
+fn a_session_with_an_unanswered_request_is_not_idle() {
     let env = TestEnv::with(SKILLS);
     env.write("s/quick/scripts/quick.sh", b"sleep 4; echo done\n");
     approve(&env, "quick");
@@ -413,7 +415,7 @@ fn a_session_that_waits_for_an_answer_is_not_quiet() {
             post(&server, &busy, &call(1, "skills.run_script", &json!({"name": "quick"})))
         });
         std::thread::sleep(Duration::from_millis(500));
-        // An id is its own until it is answered.
+        // The id of an unanswered request cannot be reused.
         let (status, _, body) = post(&server, &busy, &call(1, "skills.list", &json!({})));
         assert_eq!(status, Some(400), "{body}");
         assert!(body.contains("-32600"), "{body}");
@@ -427,7 +429,7 @@ fn a_session_that_waits_for_an_answer_is_not_quiet() {
 }
 
 #[test]
-fn a_client_gets_what_it_takes() {
+fn the_accept_header_is_respected() {
     let env = TestEnv::with(SKILLS);
     env.write("s/quick/scripts/quick.sh", b"sleep 1; echo done\n");
     approve(&env, "quick");
@@ -455,9 +457,9 @@ fn a_client_gets_what_it_takes() {
     }
 }
 
-/// A client of an older revision that does not listen cannot hear a question, so it is not asked one that nobody would answer.
+/// A client of an older revision without an event stream cannot receive a question, so it is not asked.
 #[test]
-fn whoever_does_not_listen_is_not_asked() {
+fn a_client_without_an_event_stream_is_not_asked() {
     let env = TestEnv::with(SKILLS);
     env.write("token", TOKEN.as_bytes());
     let server = Server::start(&env, &["--token-file", "token"]);
@@ -477,7 +479,7 @@ fn whoever_does_not_listen_is_not_asked() {
 }
 
 #[test]
-fn what_a_model_is_told_of_a_failed_run_names_no_place_of_this_machine() {
+fn results_of_failed_runs_contain_no_local_paths() {
     let env = TestEnv::with(SKILLS);
     std::fs::create_dir(env.path("work")).unwrap();
     env.write(
@@ -487,13 +489,13 @@ fn what_a_model_is_told_of_a_failed_run_names_no_place_of_this_machine() {
     approve(&env, "pdf");
     let mut client = Client::start(&env, "--workspace work");
     let failed = client.tool("skills.run_script", &json!({"name": "pdf", "args": ["4"]}));
-    assert!(text(&failed).contains("[it ran with python3"), "{failed}");
+    assert!(text(&failed).contains("[interpreter: python3"), "{failed}");
     assert!(!text(&failed).contains("/python3"), "{failed}");
     let late = json!({"name": "quick", "timeout_seconds": 1});
     env.write("s/quick/scripts/quick.sh", b"sleep 5\n");
     approve(&env, "quick");
     let late = client.tool("skills.run_script", &late);
-    assert!(text(&late).contains("call it with a larger `timeout_seconds`"), "{late}");
+    assert!(text(&late).contains("retry with a larger `timeout_seconds`"), "{late}");
     let made = client
         .tool("skills.run_script", &json!({"name": "pdf", "args": ["0"], "use_workspace": true}));
     assert!(text(&made).contains("[changed in the workspace: added made]"), "{made}");
@@ -520,7 +522,7 @@ fn what_a_model_is_told_of_a_failed_run_names_no_place_of_this_machine() {
 }
 
 #[test]
-fn web_pages_of_allowed_origins_may_read_answers() {
+fn web_pages_of_allowed_origins_can_read_responses() {
     let env = TestEnv::with(SKILLS);
     env.write("token", TOKEN.as_bytes());
     let server = Server::start(
@@ -565,9 +567,9 @@ fn web_pages_of_allowed_origins_may_read_answers() {
     assert!(!head.contains("access-control"), "{head}");
 }
 
-/// What one user started is not there for another who takes the same name.
+/// A skill that one client's user invoked is not available to another client with the same name.
 #[test]
-fn a_name_that_a_client_gives_itself_opens_nothing() {
+fn the_name_that_a_client_gives_itself_grants_nothing() {
     let env = TestEnv::with(SKILLS);
     let server = Server::start(&env, &[]);
     let (mine, theirs) = (session(&server, "same"), session(&server, "same"));
@@ -585,7 +587,7 @@ fn a_name_that_a_client_gives_itself_opens_nothing() {
     assert!(post(&server, &mine, &start.to_string()).2.contains("messages"));
     assert!(read(&mine).contains("touch started"), "{}", read(&mine));
     assert!(read(&theirs).contains("\"isError\":true"), "{}", read(&theirs));
-    // Without a session, without a token: every connection is somebody else.
+    // Without a session and a token, every connection is a separate client.
     let stateless = |method: &str, params: Value| {
         let headers = format!(
             "MCP-Protocol-Version: 2026-07-28\r\nMCP-Method: {method}\r\nMCP-Name: {}\r\n",

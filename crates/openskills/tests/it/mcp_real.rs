@@ -1,4 +1,4 @@
-//! Servers that others' libraries make: fastmcp and the SDK for TypeScript, by standard input and output and over HTTP.
+//! Servers made with other libraries, fastmcp and the TypeScript SDK, over stdio and HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -24,12 +24,12 @@ description: Zips.
 Zip.
 ";
 
-/// A way to start a server: the program, its script and the variable that names its library.
+/// How to start a server: the program, its script and the variable with the path of the library.
 struct Library {
     program: &'static str,
     script: &'static str,
     variable: &'static str,
-    /// What CI calls that variable.
+    /// The name of that variable in CI.
     given: &'static str,
 }
 
@@ -48,7 +48,7 @@ const LIBRARIES: [Library; 2] = [
     },
 ];
 
-/// A server that ends with the test, however that ends.
+/// A server that is killed at the end of the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -75,10 +75,13 @@ fn is_read(env: &TestEnv, at: &str) {
 }
 
 #[test]
-fn servers_of_other_libraries_are_read() {
+fn servers_made_with_other_libraries_work() {
     for library in LIBRARIES {
         let Some(place) = std::env::var_os(library.given) else {
-            skip("servers_of_other_libraries_are_read", &format!("{} is not set", library.given));
+            skip(
+                "servers_made_with_other_libraries_work",
+                &format!("{} is not set", library.given),
+            );
             continue;
         };
         let env = TestEnv::with(SKILLS).var(library.variable, &place.to_string_lossy());

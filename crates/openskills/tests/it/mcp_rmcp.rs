@@ -1,4 +1,4 @@
-//! The server with rmcp's own client: questions to the user, and news of skills, in both lifecycles.
+//! The MCP server with rmcp's client, in both lifecycles: questions to the user, and change notifications.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ echo a
 echo b
 ";
 
-/// A user who answers what is next in a list, and a client that counts.
+/// A client whose user gives prepared answers, and which counts notifications.
 #[derive(Clone, Default)]
 struct User {
     answers: Arc<Mutex<Vec<Value>>>,
@@ -82,7 +82,7 @@ impl ClientHandler for User {
             panic!("it asks by a form");
         };
         self.questions.lock().unwrap().push(message);
-        let answer = self.answers.lock().unwrap().pop().expect("nobody expects another question");
+        let answer = self.answers.lock().unwrap().pop().expect("an unexpected question");
         if answer["action"] != "accept" {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         }
@@ -140,14 +140,14 @@ fn the_user_is_asked_through_the_client() {
             let client = connect(&env, user.clone(), lifecycle.clone()).await;
             let ran = client.call_tool(run_pdf()).await.unwrap();
             assert_eq!(text(&ran), "ran\n");
-            // What is approved once is asked again.
+            // After an approval for one call, the user is asked again.
             for asked in [2, 3] {
                 let refused = client.call_tool(run_pdf()).await.unwrap();
                 assert_eq!(refused.is_error, Some(true));
                 assert!(text(&refused).contains("the user declined to run"), "{}", text(&refused));
                 assert_eq!(user.asked(), asked);
             }
-            // For as long as the server runs, it is not.
+            // After an approval until the server ends, the user is not asked again.
             for _ in 0..2 {
                 assert_eq!(text(&client.call_tool(run_pdf()).await.unwrap()), "ran\n");
             }
@@ -155,14 +155,14 @@ fn the_user_is_asked_through_the_client() {
             let shown = user.questions.lock().unwrap()[0].clone();
             for part in [
                 "s/pdf (user)",
-                "called with {\"name\":\"pdf\"}",
+                "with these tool arguments: {\"name\":\"pdf\"}",
                 "sha256:",
                 "to run its scripts in the sandbox",
                 "openskills approve s/pdf --dir s",
             ] {
                 assert!(shown.contains(part), "{shown}");
             }
-            // Another content is another question.
+            // Changed content needs another approval.
             env.write("s/pdf/scripts/hi.sh", b"echo other\n");
             user.answers.lock().unwrap().push(json!({"action": "decline"}));
             let refused = client.call_tool(run_pdf()).await.unwrap();
@@ -170,15 +170,18 @@ fn the_user_is_asked_through_the_client() {
             client.cancel().await.unwrap();
         });
         let log = openskills(&env, "log show --json").stdout;
-        assert!(log.contains("approved for this once") && log.contains("mcp-rmcp-user-"), "{log}");
-        // Nothing of it outlives the server.
+        assert!(
+            log.contains("approved for this run only") && log.contains("mcp-rmcp-user-"),
+            "{log}"
+        );
+        // Nothing is stored.
         assert!(openskills(&env, "approvals list").stdout.is_empty());
     }
 }
 
-/// What a skill declares is in the question before it is granted; what the audit wants reviewed is there, and what it blocks is not asked about.
+/// The question shows declared capabilities and a REVIEW verdict. If the audit blocks the skill, the user is not asked.
 #[test]
-fn a_question_shows_what_is_declared_and_what_the_audit_found() {
+fn a_question_shows_declared_capabilities_and_audit_findings() {
     const DECLARING: &str = "\
 //- /s/pdf/SKILL.md
 ---
@@ -208,23 +211,23 @@ echo ran
             let ran = client.call_tool(run_pdf()).await.unwrap();
             assert_eq!(text(&ran), "name=canary\n");
             let shown = user.questions.lock().unwrap()[0].clone();
-            let (granted, rest) = shown.split_once("only by naming it").unwrap();
+            let (granted, rest) = shown.split_once("grant it explicitly").unwrap();
             let (before, granted) = granted.split_once("You would grant:").unwrap();
-            assert!(before.contains("The audit says REVIEW"), "{shown}");
+            assert!(before.contains("Audit: REVIEW"), "{shown}");
             assert!(granted.contains("env       PDF_NAME") && !granted.contains(".ssh"), "{shown}");
             assert!(rest.contains("read: ~/.ssh (protected)"), "{shown}");
             let arguments = json!({"name": "bad"}).as_object().unwrap().clone();
             let call = CallToolRequestParams::new("skills.run_script").with_arguments(arguments);
             let refused = client.call_tool(call).await.unwrap();
-            assert!(text(&refused).contains("the audit says BLOCK"), "{}", text(&refused));
-            assert_eq!(user.asked(), 1, "no answer helps, so nobody is asked");
+            assert!(text(&refused).contains("audit verdict BLOCK"), "{}", text(&refused));
+            assert_eq!(user.asked(), 1, "no answer would help, so the user is not asked");
             client.cancel().await.unwrap();
         });
     }
 }
 
 #[test]
-fn a_client_that_cannot_ask_is_told_how_to_approve() {
+fn a_client_without_elicitation_gets_the_approve_command() {
     for lifecycle in lifecycles() {
         let env = TestEnv::with(SKILLS);
         block_on(async {
@@ -232,7 +235,7 @@ fn a_client_that_cannot_ask_is_told_how_to_approve() {
             let client = connect(&env, user, lifecycle.clone()).await;
             let refused = client.call_tool(run_pdf()).await.unwrap();
             let told = text(&refused);
-            assert!(told.contains("approve it: openskills approve s/pdf"), "{told}");
+            assert!(told.contains("run `openskills approve s/pdf"), "{told}");
             assert!(told.contains("with the same --dir folders as this server"), "{told}");
             client.cancel().await.unwrap();
         });
@@ -240,7 +243,7 @@ fn a_client_that_cannot_ask_is_told_how_to_approve() {
 }
 
 #[test]
-fn an_answer_is_for_the_question_that_was_asked_and_once() {
+fn an_answer_counts_once_and_only_for_its_question() {
     let env = TestEnv::with(SKILLS);
     let [_, newest] = lifecycles();
     block_on(async {
@@ -261,13 +264,13 @@ fn an_answer_is_for_the_question_that_was_asked_and_once() {
         let number = question().await;
         let CallToolResponse::Complete(ran) = answer(&number).await else { panic!("it runs") };
         assert_eq!(text(&ran), "ran\n");
-        // The same answer once more, an answer to nothing, and one to what was there before.
+        // A repeated answer, an answer to no question, and an answer for earlier content do not count.
         assert!(is_asked(&answer(&number).await));
         assert!(is_asked(&answer("0123").await));
         let number = question().await;
         env.write("s/pdf/scripts/hi.sh", b"echo other\n");
         assert!(is_asked(&answer(&number).await));
-        // A yes to one script is none to another, nor to other arguments.
+        // An approval does not count for another script or other arguments.
         let run_two = |script: &str, argument: &str| {
             let arguments = json!({"name": "two", "script": script, "args": [argument]});
             let mut call = CallToolRequestParams::new("skills.run_script");
@@ -293,7 +296,7 @@ fn an_answer_is_for_the_question_that_was_asked_and_once() {
 }
 
 #[test]
-fn clients_are_told_that_skills_changed() {
+fn clients_are_notified_when_skills_change() {
     let env = TestEnv::with(SKILLS);
     let [oldest, newest] = lifecycles();
     let another = |name: &str| {
@@ -307,7 +310,7 @@ fn clients_are_told_that_skills_changed() {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("nobody told");
+        panic!("no notifications");
     };
     block_on(async {
         let user = User::default();
@@ -320,7 +323,7 @@ fn clients_are_told_that_skills_changed() {
         let prompts = client.list_all_prompts().await.unwrap();
         assert_eq!(prompts.len(), 3);
         client.cancel().await.unwrap();
-        // Newer ones ask for what they want to know.
+        // Clients of the newest revision subscribe.
         let client = connect(&env, User::default(), newest).await;
         let mut wanted = SubscriptionFilter::default();
         wanted.resources_list_changed = Some(true);

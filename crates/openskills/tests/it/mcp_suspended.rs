@@ -1,10 +1,11 @@
-//! A server whose answer is not what was approved: nothing of that skill is used until the user has synced and approved it again.
+//! A server sends something other than what was approved. The skill is then not used until the user has synced and
+//! approved it again.
 
 use serde_json::{Value, json};
 use testkit::TestEnv;
 
 use crate::mcp::Client;
-use crate::mcp_host::{Liar, TEXT, good, home_write, refused};
+use crate::mcp_host::{FakeServer, TEXT, good, home_write, refused};
 use crate::openskills;
 use crate::schemas::fits;
 
@@ -21,13 +22,13 @@ fn files(guide: &str) -> Value {
     })
 }
 
-fn entry(liar: &Liar, guide: &str) -> Value {
+fn entry(liar: &FakeServer, guide: &str) -> Value {
     liar.entry("pdf", TEXT, &[("cached.md", "Cached.\n"), ("guide.md", guide), ("hi.py", SCRIPT)])
 }
 
-/// A server with an approved skill of which a file is in the cache, and the instructions.
-fn approved() -> Liar {
-    let liar = Liar::new();
+/// Returns a server with an approved skill, of which SKILL.md and another file are cached.
+fn approved() -> FakeServer {
+    let liar = FakeServer::new();
     liar.lists(&[entry(&liar, "Guide.\n")]);
     liar.sends(&files("Guide.\n"));
     assert_eq!(liar.add().code, Some(0));
@@ -37,7 +38,7 @@ fn approved() -> Liar {
     liar
 }
 
-/// Checks that nothing of the skill is used, and that no server is asked for it; `hint` is what the refusals advise.
+/// Checks that nothing of the skill is used and that the server is not contacted. `hint` is the command in the hints.
 fn nothing_is_used(env: &TestEnv, hint: &str) {
     let asked = || std::fs::read_to_string(env.path("asked.txt")).unwrap().len();
     let before = asked();
@@ -86,21 +87,21 @@ fn nothing_is_served_on(client: &mut Client) {
 }
 
 #[test]
-fn what_is_cached_is_refused_too_once_another_file_changed() {
+fn cached_files_are_refused_after_another_file_changed() {
     let liar = approved();
     let env = &liar.0;
-    // Another client's server knows the skill from before.
+    // The server of another client has discovered the skill before.
     let mut client = Client::start_with(env, &["mcp"]);
     let read = json!({"name": "liar/pdf", "path": "cached.md"});
     assert_eq!(client.tool("skills.read_resource", &read)["isError"], false);
     liar.sends(&files("Other.\n"));
-    let run = refused(env, "read liar/pdf guide.md", "`guide.md` is not what was approved");
+    let run = refused(env, "read liar/pdf guide.md", "`guide.md` differs from what was approved");
     assert!(run.code == Some(5) && run.stderr.contains(SYNC_FIRST), "{}", run.stderr);
     fits(env, "openskills-mcp-changed", ".local/state/openskills/mcp-changed.json");
     nothing_is_used(env, SYNC_FIRST);
     nothing_is_served_on(&mut client);
     nothing_is_served_on(&mut Client::start_with(env, &["mcp"]));
-    // What is not served cannot be approved, and a server that changes back changes nothing.
+    // The skill cannot be approved without a sync, even if the server changes back.
     refused(env, "approve liar/pdf --yes", SYNC_FIRST);
     liar.sends(&files("Guide.\n"));
     nothing_is_used(env, SYNC_FIRST);
@@ -116,17 +117,17 @@ fn what_is_cached_is_refused_too_once_another_file_changed() {
     for part in ["mcp:liar:skill://x/pdf/SKILL.md", "guide.md", "digest"] {
         assert!(event.contains(part), "{part}: {event}");
     }
-    // The earlier approval was revoked by the change, and the new one comes after.
+    // The change revoked the earlier approval; the new one comes later in the log.
     let revoked = log.find("approval.revoked").unwrap();
     assert!(log[revoked..].contains("approval.granted"), "{log}");
 }
 
 #[test]
-fn a_run_and_a_client_notice_it_as_well() {
+fn runs_and_clients_detect_changed_files_too() {
     let liar = approved();
     let env = &liar.0;
     liar.sends(&files("Other.\n"));
-    refused(env, "run liar/pdf hi.py", "`guide.md` is not what was approved");
+    refused(env, "run liar/pdf hi.py", "`guide.md` differs from what was approved");
     nothing_is_used(env, SYNC_FIRST);
 
     let liar = approved();
@@ -135,10 +136,10 @@ fn a_run_and_a_client_notice_it_as_well() {
     let mut client = Client::start_with(env, &["mcp"]);
     let guide = json!({"name": "liar/pdf", "path": "guide.md"});
     let answer = client.tool("skills.read_resource", &guide);
-    assert!(answer.to_string().contains("`guide.md` is not what was approved"), "{answer}");
+    assert!(answer.to_string().contains("`guide.md` differs from what was approved"), "{answer}");
     nothing_is_served_on(&mut client);
     nothing_is_used(env, SYNC_FIRST);
-    // Removing the server is no way around it.
+    // Removing the server does not lift the suspension.
     good(env, "mcp remove liar");
     liar.sends(&files("Guide.\n"));
     assert_eq!(liar.add().code, Some(0));
@@ -160,7 +161,7 @@ fn a_list_that_changes_back_needs_approval_again() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_is_no_permission() {
+fn an_unreadable_state_file_denies_access() {
     let liar = approved();
     let env = &liar.0;
     for text in [&b"{"[..], b"{\"schema_version\": 1, \"other\": []}"] {
@@ -170,7 +171,7 @@ fn a_state_that_cannot_be_read_is_no_permission() {
         }
         assert!(!good(env, "prompt").contains("liar/pdf"));
     }
-    // A skill that no server serves does not depend on it.
+    // Skills that do not come from a server are not affected.
     env.write(".claude/skills/own/SKILL.md", b"---\nname: own\ndescription: d\n---\nOwn.\n");
     assert!(good(env, "activate own").contains("Own."));
     let file = env.path("../home/.local/state/openskills/mcp-changed.json");

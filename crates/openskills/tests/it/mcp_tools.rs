@@ -1,4 +1,4 @@
-//! The tools as a client sees them: their whole listing, and one whole answer of each.
+//! The tools as a client sees them: their complete list, and a complete result of each.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn check(value: &Value, expected: &Expect) {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a snapshot")]
-fn the_listing_of_the_tools() {
+fn the_tools_are_listed() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "--workspace .");
     let tools = client.ask("tools/list", &json!({}));
@@ -23,17 +23,17 @@ fn the_listing_of_the_tools() {
           {
             "name": "skills.list",
             "title": "List skills",
-            "description": "Lists the skills that there are: what each does and when to use it. With `query` the best matches come first.",
+            "description": "Lists the available skills: what each one does and when to use it. With `query`, the best matches come first.",
             "inputSchema": {
               "type": "object",
               "properties": {
                 "query": {
                   "type": "string",
-                  "description": "Words to look for"
+                  "description": "Search terms"
                 },
                 "cursor": {
                   "type": "string",
-                  "description": "Where the last answer said that more begins"
+                  "description": "Cursor from the previous result, to get the next page"
                 }
               },
               "required": [],
@@ -96,13 +96,13 @@ fn the_listing_of_the_tools() {
           {
             "name": "skills.read",
             "title": "Read a skill",
-            "description": "Activates a skill: returns its instructions and the names of its files. Follow the instructions for the task at hand.",
+            "description": "Activates a skill: returns its instructions and file names. Follow the instructions for the task at hand.",
             "inputSchema": {
               "type": "object",
               "properties": {
                 "name": {
                   "type": "string",
-                  "description": "The name or the id of a skill",
+                  "description": "Skill name or ID",
                   "enum": [
                     "pdf",
                     "quick",
@@ -111,11 +111,11 @@ fn the_listing_of_the_tools() {
                 },
                 "skillId": {
                   "type": "string",
-                  "description": "The id of a skill, in place of `name`"
+                  "description": "Skill ID, instead of `name`"
                 },
                 "arguments": {
                   "type": "string",
-                  "description": "What the skill is to work on, if its instructions ask for arguments"
+                  "description": "What the skill should work on, if its instructions take arguments"
                 }
               },
               "required": [],
@@ -129,14 +129,14 @@ fn the_listing_of_the_tools() {
           },
           {
             "name": "skills.read_resource",
-            "title": "Read a file of a skill",
-            "description": "Reads a file of a skill by its path below the skill's folder, such as references/guide.md. Of a long text it gives a part, and says how to get the next; of a folder it lists the files.",
+            "title": "Read a skill file",
+            "description": "Reads a skill file by its path relative to the skill's folder, such as references/guide.md. Long texts are returned in parts, each with instructions for getting the next one. If the path is a folder, lists its files.",
             "inputSchema": {
               "type": "object",
               "properties": {
                 "name": {
                   "type": "string",
-                  "description": "The name or the id of a skill",
+                  "description": "Skill name or ID",
                   "enum": [
                     "pdf",
                     "quick",
@@ -145,22 +145,22 @@ fn the_listing_of_the_tools() {
                 },
                 "skillId": {
                   "type": "string",
-                  "description": "The id of a skill, in place of `name`"
+                  "description": "Skill ID, instead of `name`"
                 },
                 "path": {
                   "type": "string",
-                  "description": "The path, seen from the skill"
+                  "description": "Path relative to the skill's folder"
                 },
                 "offset": {
                   "type": "integer",
                   "minimum": 0,
-                  "description": "Where to begin, in bytes"
+                  "description": "Byte offset to start at"
                 },
                 "limit": {
                   "type": "integer",
                   "minimum": 1,
                   "maximum": 4194304,
-                  "description": "The most bytes to give; 65536 by default"
+                  "description": "Maximum number of bytes to return; default 65536"
                 },
                 "nested": {
                   "type": "boolean",
@@ -180,14 +180,14 @@ fn the_listing_of_the_tools() {
           },
           {
             "name": "skills.run_script",
-            "title": "Run a script of a skill",
-            "description": "Runs a script of a skill in a sandbox, if the user has approved it. Returns its output, its exit code and what it changed.",
+            "title": "Run a skill script",
+            "description": "Runs one of a skill's scripts in a sandbox, if the user has approved the skill. Returns the output, the exit code and the changed files.",
             "inputSchema": {
               "type": "object",
               "properties": {
                 "name": {
                   "type": "string",
-                  "description": "The name or the id of a skill",
+                  "description": "Skill name or ID",
                   "enum": [
                     "pdf",
                     "quick",
@@ -196,21 +196,21 @@ fn the_listing_of_the_tools() {
                 },
                 "skillId": {
                   "type": "string",
-                  "description": "The id of a skill, in place of `name`"
+                  "description": "Skill ID, instead of `name`"
                 },
                 "script": {
                   "type": "string",
-                  "description": "The script or module, seen from the skill; the only one by default"
+                  "description": "Path of the script or module, relative to the skill's folder; optional if there is only one"
                 },
                 "args": {
                   "type": "array",
                   "items": {
                     "type": "string"
                   },
-                  "description": "Its arguments"
+                  "description": "Arguments for the script"
                 },
                 "input": {
-                  "description": "What it is given as JSON, on standard input"
+                  "description": "JSON value to pass to the script on stdin"
                 },
                 "timeout_seconds": {
                   "type": "integer",
@@ -224,11 +224,11 @@ fn the_listing_of_the_tools() {
                 },
                 "use_workspace": {
                   "type": "boolean",
-                  "description": "Work in the workspace instead of an empty folder; what it writes is applied if it ends well"
+                  "description": "Run in the workspace instead of an empty folder; changes are applied only if the script exits with 0"
                 },
                 "dry_run": {
                   "type": "boolean",
-                  "description": "Show what it would change in the workspace, and change nothing"
+                  "description": "Return the changes that the script would make in the workspace, without applying them"
                 }
               },
               "required": [],
@@ -256,7 +256,7 @@ fn the_listing_of_the_tools() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a snapshot")]
-fn one_answer_of_each_tool() {
+fn each_tool_returns_a_result() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");
     check(
@@ -298,7 +298,7 @@ fn one_answer_of_each_tool() {
               "content": [
                 {
                   "type": "text",
-                  "text": "<skill_content name=\"pdf\" id=\"s/pdf\" source=\"user\" hash=\"sha256:130cd92579787eb33f07a077df7c1461a95a64fc8cb3c7e8b8a77949eeee437c\">\nRead [the guide](references/guide.md) about tables.\n\nTo read a file of this skill: call skills.read_resource with name \"pdf\" and the path of the file (and nested true, if that is more than one folder deep); the path of a folder lists what is in it\n<skill_resources>\n  <file>references/deep/more.md</file>\n  <file>references/guide.md</file>\n  <file>scripts/hi.py</file>\n</skill_resources>\n</skill_content>\n"
+                  "text": "<skill_content name=\"pdf\" id=\"s/pdf\" source=\"user\" hash=\"sha256:130cd92579787eb33f07a077df7c1461a95a64fc8cb3c7e8b8a77949eeee437c\">\nRead [the guide](references/guide.md) about tables.\n\nTo read a file of this skill: call skills.read_resource with name \"pdf\" and the file path (plus nested true if it is more than one folder deep); to list the files in a folder, pass the folder path\n<skill_resources>\n  <file>references/deep/more.md</file>\n  <file>references/guide.md</file>\n  <file>scripts/hi.py</file>\n</skill_resources>\n</skill_content>\n"
                 }
               ],
               "isError": false,
@@ -392,7 +392,7 @@ fn one_answer_of_each_tool() {
           "content": [
             {
               "type": "text",
-              "text": "`s/pdf` does not run yet: scripts of your own skills run only with your word\nhint: only the user can approve it; ask them to use a terminal: approve it: openskills approve s/pdf (with the same --dir folders as this server)"
+              "text": "`s/pdf` is not approved: scripts of your own skills need approval before they run\nhint: only the user can approve it; ask them to do it in a terminal: run `openskills approve s/pdf` (with the same --dir folders as this server)"
             }
           ],
           "isError": true,
@@ -423,8 +423,8 @@ fn one_answer_of_each_tool() {
               "exitStatus": "success",
               "skillId": "s/pdf",
               "changes": [],
-              "committed": false,
-              "tried": [],
+              "applied": false,
+              "blockedCalls": [],
               "notGranted": [],
               "output": {
                 "hi": [

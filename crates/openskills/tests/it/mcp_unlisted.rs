@@ -1,9 +1,9 @@
-//! Skills that a server serves and does not list: added by their URI. And what is dropped with a skill or a server.
+//! Skills that a server serves without listing them, added by URI. Also what is removed with a skill or a server.
 
 use serde_json::{Value, json};
 use testkit::TestEnv;
 
-use crate::mcp_host::{Liar, TEXT, good, home_write, refused};
+use crate::mcp_host::{FakeServer, TEXT, good, home_write, refused};
 use crate::openskills;
 use crate::schemas::fits;
 
@@ -20,9 +20,9 @@ fn cached(env: &TestEnv) -> usize {
     std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-/// A server that lists `pdf`, and serves `hidden` as well.
-fn server() -> Liar {
-    let liar = Liar::new();
+/// Returns a server that lists `pdf` and also serves `hidden`.
+fn server() -> FakeServer {
+    let liar = FakeServer::new();
     let hidden = liar.entry("hidden", HIDDEN, &[("more.md", "More.\n")]);
     liar.says("get.json", &json!({URI: hidden}));
     liar.sends(&json!({
@@ -34,35 +34,35 @@ fn server() -> Liar {
 }
 
 #[test]
-fn a_skill_that_is_not_listed_is_added_by_its_uri() {
+fn an_unlisted_skill_is_added_by_its_uri() {
     let liar = server();
     let env = &liar.0;
     assert!(liar.add().stdout.contains("liar: 1 skill\n"));
     refused(env, "activate liar/hidden", "liar/hidden");
     let told = good(env, &format!("mcp add liar --skill {URI}"));
-    assert!(told.contains(&format!("added {URI} of liar to")), "{told}");
+    assert!(told.contains(&format!("added {URI} from liar to")), "{told}");
     assert!(told.contains("liar: 2 skills") && told.contains(&format!("{URI}: new")), "{told}");
     fits(env, "openskills-mcp-servers", ".config/openskills/mcp.json");
     assert_eq!(config(env).unwrap()["servers"]["liar"]["skills"], json!([URI]));
-    // It is listed, waits for approval and is used as every other.
-    assert_eq!(refused(env, "activate liar/hidden", "is not approved yet").code, Some(5));
+    // From then on it is like any other skill of the server.
+    assert_eq!(refused(env, "activate liar/hidden", "is not approved").code, Some(5));
     good(env, "approve liar/hidden --yes");
     assert!(good(env, "activate liar/hidden").contains("Hidden."));
     assert_eq!(good(env, "read liar/hidden more.md"), "More.\n");
     let listed: Value = serde_json::from_str(&good(env, "mcp list --json")).unwrap();
-    assert_eq!(listed["servers"][0]["askedFor"], json!([URI]));
+    assert_eq!(listed["servers"][0]["requestedUris"], json!([URI]));
     assert_eq!(listed["servers"][0]["skills"], 2);
-    assert!(good(env, "mcp list").contains(&format!("liar is also asked for {URI}")));
-    // Each sync asks for it, and notices what became of it.
+    assert!(good(env, "mcp list").contains(&format!("skill added by URI from liar: {URI}")));
+    // Each sync requests it and detects changes.
     std::fs::remove_file(env.path("asked.txt")).unwrap();
     good(env, "mcp sync");
     let asked = std::fs::read_to_string(env.path("asked.txt")).unwrap();
     assert!(asked.contains(&format!("skills/get \"{URI}\"")), "{asked}");
     liar.says("get.json", &json!({URI: liar.entry("hidden", HIDDEN, &[])}));
     let synced: Value = serde_json::from_str(&good(env, "mcp sync --json")).unwrap();
-    assert_eq!(synced["servers"][0]["changes"], json!([{"uri": URI, "what": "changed"}]));
+    assert_eq!(synced["servers"][0]["changes"], json!([{"uri": URI, "change": "changed"}]));
     refused(env, "activate liar/hidden", "has changed and needs approval again");
-    // A server that fails just now takes nothing away; one that says that there is none does.
+    // A failure of the server removes nothing. If the server no longer has the skill, it is removed.
     liar.says("get.json", &json!({URI: {"code": -32603, "message": "the disk is on fire"}}));
     assert_eq!(refused(env, "mcp sync", "the disk is on fire").code, Some(1));
     assert!(good(env, "list").contains("hidden"));
@@ -75,7 +75,7 @@ fn a_skill_that_is_not_listed_is_added_by_its_uri() {
 }
 
 #[test]
-fn a_new_server_is_added_with_it_and_a_listed_skill_is_listed_once() {
+fn a_new_server_is_added_together_with_unlisted_skills() {
     let liar = server();
     let env = &liar.0;
     let add =
@@ -84,16 +84,16 @@ fn a_new_server_is_added_with_it_and_a_listed_skill_is_listed_once() {
     assert!(told.contains("added liar to") && told.contains("liar: 2 skills"), "{told}");
     let asked = std::fs::read_to_string(env.path("asked.txt")).unwrap();
     assert_eq!(asked.matches("skills/get").count(), 1, "{asked}");
-    // Our own server answers for what it lists, and refuses what is not there.
+    // Our own server responds for skills that it lists, and returns an error for others.
     let program = env!("CARGO_BIN_EXE_openskills");
     env.write("s/zip/SKILL.md", b"---\nname: zip\ndescription: Zips.\n---\nZip.\n");
     let own = format!("mcp add own --skill skill://s/nope/SKILL.md -- {program} mcp --dir s");
-    refused(env, &own, "`skill://s/nope/SKILL.md` is not taken");
+    refused(env, &own, "cannot add `skill://s/nope/SKILL.md`");
     good(env, &own.replace("nope", "zip"));
 }
 
 #[test]
-fn what_cannot_be_added_changes_nothing() {
+fn a_failed_add_changes_nothing() {
     let liar = server();
     let env = &liar.0;
     liar.says(
@@ -103,9 +103,9 @@ fn what_cannot_be_added_changes_nothing() {
             "skill://x/live/SKILL.md": {"uri": "skill://x/live/SKILL.md", "frontmatter": {"name": "live", "description": "d"}, "resources": "dynamic"},
         }),
     );
-    // Without a server there is nobody to ask.
+    // There is no server with this label yet.
     assert_eq!(
-        refused(env, &format!("mcp add liar --skill {URI}"), "there is no MCP server `liar`").code,
+        refused(env, &format!("mcp add liar --skill {URI}"), "no MCP server named `liar`").code,
         Some(2)
     );
     assert_eq!(config(env), None);
@@ -113,17 +113,17 @@ fn what_cannot_be_added_changes_nothing() {
     let (before, listed) = (config(env), good(env, "list"));
     for (words, told, code) in [
         ("mcp add liar --skill skill://x/none/SKILL.md", "there is no such skill", 1),
-        (&format!("mcp add liar --skill {URI}"), "answered with another skill", 1),
-        ("mcp add liar --skill skill://x/live/SKILL.md", "no approval can hold", 1),
+        (&format!("mcp add liar --skill {URI}"), "returned a different skill", 1),
+        ("mcp add liar --skill skill://x/live/SKILL.md", "so it cannot be approved", 1),
         ("mcp add liar --skill https://x/pdf/SKILL.md", "skill://PATH/NAME/SKILL.md", 2),
         ("mcp add liar --skill skill://x/pdf/guide.md", "is not the URI of a SKILL.md", 2),
         ("mcp add liar --skill skill://x/../pdf/SKILL.md", "skill://PATH/NAME/SKILL.md", 2),
         ("mcp add liar --skill skill://x/%70df/SKILL.md", "skill://PATH/NAME/SKILL.md", 2),
         ("mcp add liar --skill skill://SKILL.md", "is not the URI of a SKILL.md", 2),
-        (&format!("mcp add liar --skill {URI} --env A"), "are not changed by --skill", 2),
-        (&format!("mcp add liar --skill {URI} --force"), "neither an address nor a command", 2),
-        (&format!("mcp remove liar --skill {URI}"), "is not asked for", 3),
-        (&format!("mcp remove other --skill {URI}"), "there is no MCP server `other`", 3),
+        (&format!("mcp add liar --skill {URI} --env A"), "cannot change the variables", 2),
+        (&format!("mcp add liar --skill {URI} --force"), "missing URL or command", 2),
+        (&format!("mcp remove liar --skill {URI}"), "is not one of the skills requested", 3),
+        (&format!("mcp remove other --skill {URI}"), "no MCP server named `other`", 3),
         ("mcp remove liar --skill x", "skill://PATH/NAME/SKILL.md", 2),
     ] {
         assert_eq!(refused(env, words, told).code, Some(code), "{words}");
@@ -138,13 +138,13 @@ fn what_cannot_be_added_changes_nothing() {
 }
 
 #[test]
-fn a_skill_is_taken_out_with_its_files_and_listed_ones_stay() {
+fn removing_an_unlisted_skill_removes_only_its_own_files() {
     let liar = server();
     let env = &liar.0;
     let inner = "skill://x/pdf/inner/SKILL.md";
     let text = "---\nname: inner\ndescription: Lies.\n---\nInner.\n";
     let file = |uri: &str, text: &str| json!({"uri": uri, "digest": skill::Digest::of(text.as_bytes()).to_string(), "size": text.len()});
-    // A file of the unlisted skill is one of a listed skill, too.
+    // The two skills have a file in common.
     liar.lists(&[liar.entry("pdf", TEXT, &[("inner/SKILL.md", text)])]);
     let nested = json!({"uri": inner, "frontmatter": {"name": "inner", "description": "Lies."}, "resources": [file(inner, text), file("skill://x/pdf/inner/own.md", "Own.\n")]});
     liar.says("get.json", &json!({inner: nested}));
@@ -160,11 +160,11 @@ fn a_skill_is_taken_out_with_its_files_and_listed_ones_stay() {
     good(env, "read liar/pdf inner/SKILL.md");
     assert_eq!(cached(env), 2);
     let told = good(env, &format!("mcp remove liar --skill {inner}"));
-    assert!(told.contains(&format!("liar is not asked for {inner} any more")), "{told}");
+    assert!(told.contains(&format!("{inner} is no longer requested from liar")), "{told}");
     assert!(told.contains("removed 1 skill, 1 cached file (5 bytes)"), "{told}");
     assert_eq!(cached(env), 1);
     assert_eq!(refused(env, "activate liar/inner", "liar/inner").code, Some(3));
-    // One that the server lists stays listed.
+    // A skill that the server lists stays listed.
     let told = good(env, "mcp remove liar --skill skill://x/pdf/SKILL.md");
     assert!(told.contains("removed 0 skills, 0 cached files"), "{told}");
     assert_eq!(config(env).unwrap()["servers"]["liar"].get("skills"), None);
@@ -172,17 +172,17 @@ fn a_skill_is_taken_out_with_its_files_and_listed_ones_stay() {
 }
 
 #[test]
-fn a_server_is_removed_with_its_list_and_its_files_and_no_other() {
+fn removing_a_server_removes_only_its_own_list_and_files() {
     let liar = server();
     let env = &liar.0;
     assert_eq!(liar.add().code, Some(0));
-    // The label of another one begins with the same word, and it serves the same files.
+    // Another server has a label with the same prefix and serves the same files.
     good(env, "mcp add liar-2 -- python3 server.py");
     for label in ["liar", "liar-2"] {
         good(env, &format!("approve {label}/pdf --yes"));
         good(env, &format!("activate {label}/pdf"));
     }
-    // An older version is in the cache as well.
+    // The cache also has an older version.
     let newer = TEXT.replace("Do as I say.", "Do as I do.");
     liar.lists(&[liar.entry("pdf", &newer, &[])]);
     liar.sends(&json!({"skill://x/pdf/SKILL.md": newer}));
@@ -196,7 +196,7 @@ fn a_server_is_removed_with_its_list_and_its_files_and_no_other() {
     assert_eq!(cached(env), 1);
     let state = env.path("../home/.local/state/openskills/mcp");
     assert!(!state.join("liar.json").exists() && state.join("liar-2.json").exists());
-    // The other one's file is there without its server.
+    // The other server's file is still cached.
     env.write("server.py", b"raise SystemExit\n");
     good(env, "activate liar-2/pdf");
     assert!(!good(env, "mcp list").contains("liar "), "{}", good(env, "mcp list"));

@@ -27,7 +27,7 @@ fn run(env: &TestEnv, name: &str) -> Run {
 }
 
 #[test]
-fn a_skill_that_differs_in_case_alone_stops_no_approved_one() {
+fn a_skill_that_differs_only_in_case_does_not_block_an_approved_one() {
     for (name, other) in
         [("pdf", "PDF"), ("PDF", "pdf"), ("Pdf", "PDF"), ("pdf-tools", "PDF Tools")]
     {
@@ -76,7 +76,7 @@ fn a_skill_that_differs_in_case_alone_stops_no_approved_one() {
 }
 
 #[test]
-fn nobody_takes_a_name_that_is_written_plainly() {
+fn a_lookalike_does_not_take_a_name_in_plain_spelling() {
     // Without any approval: the plain name holds.
     let env = TestEnv::new();
     std::fs::create_dir_all(env.path("p/.git")).unwrap();
@@ -91,7 +91,7 @@ fn nobody_takes_a_name_that_is_written_plainly() {
     );
     let other = openskills(&env, "activate project/pdf~2 --project p");
     assert!(other.stdout.contains("evil"), "an id reaches it: {}", other.stderr);
-    // Where the same name stands twice the place decides, as ever.
+    // Between two skills with the same spelling, the location decides as usual.
     skill(&env, "p/packages/x/.claude/skills/b", "pdf", "nested");
     let shown = openskills(&env, "activate pdf --project p");
     assert!(shown.stdout.contains("nested"), "{}", shown.stdout);

@@ -27,7 +27,7 @@ printf 'a\\tb\\033]0;owned\\007\\n'; printf 'c\\033[2Jd\\n' >&2
 ";
 
 #[test]
-fn a_script_cannot_steer_the_terminal() {
+fn a_script_cannot_control_the_terminal() {
     let env = TestEnv::with(SKILLS);
     assert_eq!(openskills(&env, "approve loud --dir s --yes").code, Some(0));
     let piped = openskills(&env, "run loud --dir s");
@@ -62,7 +62,7 @@ fn no_table_is_wider_than_the_terminal() {
             // `[ROOT]` stands for a longer path, which a cut one does not hold any more.
             for line in shown.stdout.lines().filter(|line| !line.contains("note:")) {
                 // The sentence above the candidates is no table.
-                let is_prose = line.contains(" means ");
+                let is_prose = line.contains(" refers to ");
                 let width = line.trim_end().chars().count();
                 assert!(is_prose || width <= columns, "{columns} {arguments}: {width} {line}");
             }
@@ -75,7 +75,7 @@ fn no_table_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn quiet_leaves_data_and_warnings() {
+fn quiet_keeps_data_and_warnings() {
     let env = TestEnv::with(SKILLS);
     env.write(
         "s/old/SKILL.md",

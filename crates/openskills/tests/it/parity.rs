@@ -7,7 +7,7 @@ use testkit::corpus::cases;
 use crate::openskills;
 
 #[test]
-fn the_program_agrees_with_the_reference_or_says_why_not() {
+fn results_match_the_reference_except_documented_differences() {
     let mut wrong = Vec::new();
     for case in cases() {
         let env = TestEnv::new();
@@ -29,7 +29,7 @@ fn the_program_agrees_with_the_reference_or_says_why_not() {
 }
 
 #[test]
-fn lenient_reading_accepts_whatever_strict_reading_does() {
+fn lenient_mode_accepts_whatever_strict_mode_accepts() {
     for case in cases() {
         let env = TestEnv::new();
         case.write(&env.work());
@@ -44,7 +44,7 @@ fn lenient_reading_accepts_whatever_strict_reading_does() {
 }
 
 #[test]
-fn a_file_that_is_nearly_a_skill_file_is_loaded_leniently() {
+fn lenient_mode_loads_a_titlecase_skill_file() {
     let case = cases().into_iter().find(|case| case.name == "titlecase-file").unwrap();
     let env = TestEnv::new();
     case.write(&env.work());

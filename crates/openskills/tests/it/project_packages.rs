@@ -88,9 +88,9 @@ fn environment(env: &TestEnv, options: &str) -> String {
 }
 
 #[test]
-fn every_node_modules_up_to_the_root_counts() {
+fn every_node_modules_folder_up_to_the_root_is_used() {
     let env = project("node:given");
-    if !has_node(&env, "every_node_modules_up_to_the_root_counts") {
+    if !has_node(&env, "every_node_modules_folder_up_to_the_root_is_used") {
         return;
     }
     fs::create_dir_all(env.path("sub/deep")).unwrap();
@@ -112,9 +112,9 @@ fn every_node_modules_up_to_the_root_counts() {
 }
 
 #[test]
-fn a_workspace_of_npm_is_a_package() {
+fn packages_of_an_npm_workspace_are_found() {
     let env = project("node:given");
-    if !has_node(&env, "a_workspace_of_npm_is_a_package") {
+    if !has_node(&env, "packages_of_an_npm_workspace_are_found") {
         return;
     }
     node_package(&env, "packages/given", "of the workspace");
@@ -128,7 +128,7 @@ fn a_workspace_of_npm_is_a_package() {
 }
 
 #[test]
-fn an_editable_package_of_python_is_found() {
+fn an_editable_python_package_is_found() {
     let env = project("python:given");
     let site = format!(".venv/{}", environment(&env, ""));
     let root = fs::canonicalize(env.path(".")).unwrap().display().to_string();
@@ -145,7 +145,7 @@ fn an_editable_package_of_python_is_found() {
 }
 
 #[test]
-fn an_environment_with_the_packages_of_the_system_has_those_of_the_user() {
+fn a_system_site_packages_environment_includes_user_packages() {
     let env = project("python:given");
     let site = environment(&env, "--system-site-packages");
     env.write(&format!("../home/.local/{site}/given.py"), b"NAME = 'of the user'\n");
@@ -159,7 +159,7 @@ fn an_environment_with_the_packages_of_the_system_has_those_of_the_user() {
 }
 
 #[test]
-fn an_environment_of_copies_is_one() {
+fn an_environment_made_with_copies_is_used() {
     let env = project("python:given");
     let site = environment(&env, "--copies");
     env.write(&format!(".venv/{site}/given.py"), b"NAME = 'of the copy'\n");
@@ -179,9 +179,9 @@ fn an_environment_of_copies_is_one() {
 }
 
 #[test]
-fn a_script_of_a_shell_starts_python_and_node_as_the_project_has_them() {
+fn a_shell_script_uses_python_and_node_packages_of_the_project() {
     let env = project("python:given");
-    if !has_node(&env, "a_script_of_a_shell_starts_python_and_node_as_the_project_has_them") {
+    if !has_node(&env, "a_shell_script_uses_python_and_node_packages_of_the_project") {
         return;
     }
     let site = environment(&env, "");
@@ -194,7 +194,7 @@ fn a_script_of_a_shell_starts_python_and_node_as_the_project_has_them() {
 }
 
 #[test]
-fn what_the_repository_brings_elsewhere_changes_nothing() {
+fn only_an_environment_that_the_repository_tracks_is_ignored() {
     let env = project("python:given");
     let site = environment(&env, "");
     env.write(&format!(".venv/{site}/given.py"), b"NAME = 'mine'\n");
@@ -204,18 +204,18 @@ fn what_the_repository_brings_elsewhere_changes_nothing() {
         fine(&env, &format!("git update-index --index-version {version}"));
         check(&env, ".", "use.py", Some("mine"));
     }
-    // What it brings is not used, and that is told.
+    // Its packages are not used, and the output says so.
     fine(&env, "git add -f .venv/pyvenv.cfg");
     check(&env, ".", "use.py", None);
     let told = openskills(&env, "run many use.py --dir s --approve-once").stderr;
-    assert!(told.contains(".venv is not used: the repository brings files of it"), "{told}");
+    assert!(told.contains(".venv is ignored: the repository tracks files in it"), "{told}");
     let told = openskills(&env, "activate many --dir s").stderr;
-    assert!(told.contains(".venv is not used: the repository brings files of it"), "{told}");
+    assert!(told.contains(".venv is ignored: the repository tracks files in it"), "{told}");
 }
 
 /// A shim as pyenv makes it: it leads to an interpreter by a file, a variable and its own name.
 #[test]
-fn a_shim_is_asked_until_something_changes_and_one_that_leads_nowhere_is_told() {
+fn a_shim_is_queried_once_per_change_and_a_broken_one_is_reported() {
     let env = project("python:given");
     let calls = env.path("../calls").display().to_string();
     let real = fine(&env, "python3 -c 'import sys; print(sys.executable)'");

@@ -4,7 +4,7 @@ use testkit::TestEnv;
 use crate::{SKILLS, openskills};
 
 #[test]
-fn the_block_is_the_one_claude_reads() {
+fn the_default_block_has_the_format_that_claude_reads() {
     expect![[r#"
         exit 0
         stdout: <available_skills>
@@ -24,7 +24,7 @@ fn the_block_is_the_one_claude_reads() {
 }
 
 #[test]
-fn other_clients_get_markdown_json_and_no_location() {
+fn prompt_supports_markdown_json_and_no_location() {
     let env = TestEnv::with(SKILLS);
     expect![[r#"
         exit 0
@@ -58,7 +58,7 @@ fn other_clients_get_markdown_json_and_no_location() {
 }
 
 #[test]
-fn hidden_skills_do_not_appear_at_all() {
+fn hidden_skills_are_not_in_the_prompt() {
     let skill = |name: &str, field: &str| {
         format!("//- /{name}/SKILL.md\n---\nname: {name}\ndescription: d\n{field}\n---\nB.\n")
     };
@@ -75,16 +75,11 @@ fn hidden_skills_do_not_appear_at_all() {
     env.write("e/agents/openai.yaml", b"policy:\n  allow_implicit_invocation: false\n");
     let run = openskills(&env, "prompt -r .");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "no skill, no block");
-    assert_eq!(
-        run.stderr.matches("is left out: the model may not invoke it").count(),
-        5,
-        "{}",
-        run.stderr
-    );
+    assert_eq!(run.stderr.matches(": the model cannot invoke it").count(), 5, "{}", run.stderr);
 }
 
 #[test]
-fn one_skill_that_cannot_be_loaded_stops_the_block() {
+fn one_skill_that_cannot_be_loaded_makes_the_command_fail() {
     let env = TestEnv::with(SKILLS);
     env.write("skills/bad/SKILL.md", b"---\nname: bad\n---\n");
     let run = openskills(&env, "prompt -r skills");
@@ -104,7 +99,7 @@ fn when_to_use_is_part_of_the_description() {
 }
 
 #[test]
-fn a_description_that_is_too_long_is_cut() {
+fn a_description_that_is_too_long_is_truncated() {
     let env = TestEnv::with(&format!(
         "//- /s/SKILL.md\n---\nname: s\ndescription: {}\n---\nB.\n",
         "x".repeat(2000)
@@ -114,7 +109,7 @@ fn a_description_that_is_too_long_is_cut() {
 }
 
 #[test]
-fn links_to_skills_are_found_too() {
+fn symlinked_skills_are_found() {
     let env = TestEnv::with(SKILLS);
     std::fs::create_dir_all(env.path(".claude/skills")).unwrap();
     std::os::unix::fs::symlink("../../skills/pdf", env.path(".claude/skills/pdf")).unwrap();
@@ -127,8 +122,8 @@ fn links_to_skills_are_found_too() {
 }
 
 #[test]
-fn no_skill_is_an_answer() {
+fn a_folder_without_skills_is_not_an_error() {
     let env = TestEnv::with("//- /empty/readme.md\n");
     let run = openskills(&env, "prompt -r empty");
-    assert_eq!(run.transcript(), "exit 0\nstderr: note: there is no skill at or below empty\n");
+    assert_eq!(run.transcript(), "exit 0\nstderr: note: no skills in or below empty\n");
 }

@@ -58,7 +58,7 @@ fn log(env: &TestEnv) -> String {
 }
 
 #[test]
-fn granted_values_are_nowhere_in_the_log() {
+fn granted_values_do_not_appear_in_the_log() {
     let env = machine();
     let words = [
         "run",
@@ -114,7 +114,7 @@ fn granted_values_are_nowhere_in_the_log() {
 }
 
 #[test]
-fn arguments_are_part_of_the_digest_of_the_input() {
+fn arguments_are_part_of_the_input_digest() {
     let env = machine();
     env.write("s/tells/scripts/tell.py", b"print(1)\n");
     let hash = |words: &[&str]| {
@@ -137,7 +137,7 @@ fn arguments_are_part_of_the_digest_of_the_input() {
 }
 
 #[test]
-fn the_record_says_what_was_granted_denied_and_given_up() {
+fn the_record_lists_granted_denied_and_waived_access() {
     let env = machine();
     let words = "run tells tries.py --dir s --workspace work --approve-once --net granted.example --env DEPLOY_TOKEN \
                  --allow-degraded mem --json";
@@ -149,8 +149,8 @@ fn the_record_says_what_was_granted_denied_and_given_up() {
     assert_eq!(record["allow_degraded"], json!(["mem"]));
     assert_eq!(started["allowDegraded"], json!(["mem"]));
     let decided = events(&env, "policy.decided");
-    let because = decided.last().unwrap()["because"].as_str().unwrap();
-    assert!(because.contains("; without the guarantees mem"), "{because}");
+    let because = decided.last().unwrap()["reason"].as_str().unwrap();
+    assert!(because.contains("; without these guarantees: mem"), "{because}");
     assert_eq!(record["permissions_granted"], started["granted"]);
     let granted: Vec<&str> = record["permissions_granted"]
         .as_array()
@@ -178,12 +178,12 @@ fn the_record_says_what_was_granted_denied_and_given_up() {
     let export: Value =
         serde_json::from_str(&openskills(&env, "log export --format otlp").stdout).unwrap();
     let records = export["resourceLogs"][0]["scopeLogs"][0]["logRecords"].as_array().unwrap();
-    let failed = records.iter().find(|one| one["eventName"] == "skill.commit_failed").unwrap();
+    let failed = records.iter().find(|one| one["eventName"] == "skill.apply_failed").unwrap();
     assert_eq!(failed["severityText"], "WARN");
 }
 
 #[test]
-fn a_model_is_not_given_secrets_that_a_script_was() {
+fn secrets_granted_to_a_script_are_not_shown_to_the_model() {
     let env = machine();
     let words = "approve tells --dir s --env DEPLOY_TOKEN --env PLACE --yes";
     let approved = openskills(&env, words);
@@ -207,7 +207,7 @@ fn a_model_is_not_given_secrets_that_a_script_was() {
 
 /// Half a secret at the end of what is kept is a secret, and that there was more is said.
 #[test]
-fn a_model_is_told_of_what_was_cut_and_gets_no_half_of_a_secret() {
+fn truncated_output_is_marked_and_contains_no_partial_secret() {
     let env = machine();
     let script = br#"import json, os, sys
 value = os.environ["DEPLOY_TOKEN"]
@@ -226,10 +226,14 @@ sys.stdout.write(value * 3)
     let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
     let answer = client.tool("skills.run_script", &json!({"name": "tells", "script": "flood.py"}));
     let data = &answer["_meta"]["openskills/result"];
-    assert_eq!((&data["exitCode"], &data["cut"]), (&json!(0), &json!(["stdout"])));
+    assert_eq!((&data["exitCode"], &data["truncated"]), (&json!(0), &json!(["stdout"])));
     let text = answer["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("it wrote too much: stdout is cut"), "{}", &text[text.len() - 200..]);
-    let shown = text.split("\n[it wrote").next().unwrap();
+    assert!(
+        text.contains("[truncated: stdout; the script wrote "),
+        "{}",
+        &text[text.len() - 200..]
+    );
+    let shown = text.split("\n[truncated").next().unwrap();
     assert!(shown.starts_with("[\"[redacted]\"] [redacted]\nxxx"), "{}", &shown[..200]);
     assert!(shown.len() > 1 << 19 && shown.ends_with("xxx"), "{}", &shown[shown.len() - 200..]);
 }
@@ -244,7 +248,7 @@ fn configure(env: &TestEnv, checkpoints: &Value) {
 }
 
 #[test]
-fn an_older_log_that_is_put_back_is_found_by_its_checkpoints() {
+fn checkpoints_reveal_a_restored_older_log() {
     let env = machine();
     let file = env.path("../elsewhere");
     configure(&env, &json!({ "file": file }));
@@ -257,33 +261,29 @@ fn an_older_log_that_is_put_back_is_found_by_its_checkpoints() {
     let against = |env: &TestEnv| run(env, &["log", "verify", "--against", file.to_str().unwrap()]);
     let good = against(&env);
     assert_eq!(good.code, Some(0), "{}", good.stderr);
-    assert!(good.stdout.contains("2 checkpoints compared"), "{}", good.stdout);
+    assert!(good.stdout.contains("compared with 2 checkpoints"), "{}", good.stdout);
     std::fs::remove_dir_all(&log).unwrap();
     copy("older", log.to_str().unwrap());
     let alone = openskills(&env, "log verify");
     assert_eq!(alone.code, Some(0), "one folder alone cannot show it");
     assert!(
-        alone.stderr.contains("an older copy of the whole folder would verify as well"),
+        alone.stderr.contains("an older copy of the whole folder would also verify"),
         "{}",
         alone.stderr
     );
     let bad = against(&env);
     assert_eq!(bad.code, Some(6));
-    assert!(bad.stderr.contains("an older copy was put back"), "{}", bad.stderr);
+    assert!(bad.stderr.contains("an older copy was restored"), "{}", bad.stderr);
 }
 
 #[test]
-fn a_second_place_that_fails_warns_or_stops() {
+fn a_failed_checkpoint_warns_or_stops_the_command() {
     let env = machine();
     let nowhere = env.path("../no-such-folder/file");
     configure(&env, &json!({ "file": nowhere }));
     let warned = openskills(&env, "activate tells --dir s");
     assert_eq!(warned.code, Some(0));
-    assert!(
-        warned.stderr.contains("warning: cannot write a checkpoint of the log"),
-        "{}",
-        warned.stderr
-    );
+    assert!(warned.stderr.contains("warning: cannot write a log checkpoint"), "{}", warned.stderr);
     assert_eq!(events(&env, "log.checkpoint_failed").len(), 1);
     configure(&env, &json!({ "file": nowhere, "required": true }));
     let refused = openskills(&env, "run tells --dir s --approve-once");
@@ -294,7 +294,7 @@ fn a_second_place_that_fails_warns_or_stops() {
     configure(&env, &json!({ "file": env.path("../home/.local/state/openskills/checkpoints") }));
     let inside = openskills(&env, "activate tells --dir s");
     assert!(
-        inside.code == Some(2) && inside.stderr.contains("beside the log itself"),
+        inside.code == Some(2) && inside.stderr.contains("next to the log itself"),
         "{}",
         inside.stderr
     );
@@ -337,7 +337,7 @@ fn a_collector_gets_the_newest_checkpoint_when_the_command_ends() {
     env.write("collected", &body);
     let good = openskills(&env, "log verify --against collected");
     assert_eq!(good.code, Some(0), "{}", good.stderr);
-    // Nobody is there any more.
+    // The collector is no longer running.
     let warned = openskills(&env, "activate tells --dir s");
     assert_eq!(warned.code, Some(0));
     assert!(warned.stderr.contains("warning: cannot send a checkpoint"), "{}", warned.stderr);

@@ -41,13 +41,15 @@ fn run(env: &TestEnv) -> Run {
 }
 
 #[test]
-fn a_model_sees_nothing_of_the_repository() {
+fn the_repository_of_a_skill_is_hidden_from_the_model() {
     let env = TestEnv::with(SKILL);
-    for words in ["activate pdf --dir s", "files pdf --dir s", "show s/pdf", "show s/pdf --json"] {
-        let run = openskills(&env, words);
-        assert_eq!(run.code, Some(0), "{words}: {}", run.stderr);
-        assert!(!run.stdout.contains(".git/hooks"), "{words}: {}", run.stdout);
-        assert!(!run.stdout.contains("canary"), "{words}: {}", run.stdout);
+    for arguments in
+        ["activate pdf --dir s", "files pdf --dir s", "show s/pdf", "show s/pdf --json"]
+    {
+        let run = openskills(&env, arguments);
+        assert_eq!(run.code, Some(0), "{arguments}: {}", run.stderr);
+        assert!(!run.stdout.contains(".git/hooks"), "{arguments}: {}", run.stdout);
+        assert!(!run.stdout.contains("canary"), "{arguments}: {}", run.stdout);
     }
     assert!(openskills(&env, "files pdf --dir s").stdout.contains("vendor/.git/config"));
     symlink(".git/config", env.path("s/pdf/link")).unwrap();
@@ -57,12 +59,12 @@ fn a_model_sees_nothing_of_the_repository() {
         assert_ne!(run.code, Some(0), "{path}");
         assert!(!format!("{}{}", run.stdout, run.stderr).contains("canary"), "{path}");
     }
-    let told = openskills(&env, "read pdf .git/config --dir s");
-    assert!(told.stderr.contains("is no part of it"), "{}", told.stderr);
+    let refused = openskills(&env, "read pdf .git/config --dir s");
+    assert!(refused.stderr.contains("is not part of the skill"), "{}", refused.stderr);
 }
 
 #[test]
-fn a_change_in_the_repository_changes_no_approval_and_no_run_sees_it() {
+fn repository_changes_need_no_approval_and_are_hidden_from_runs() {
     let env = approved();
     let first = run(&env);
     assert_eq!(first.code, Some(0), "{}{}", first.stdout, first.stderr);
@@ -80,9 +82,9 @@ fn a_change_in_the_repository_changes_no_approval_and_no_run_sees_it() {
     assert!(!linked.stdout.lines().any(|line| line == ".git"), "{}", linked.stdout);
 }
 
-/// Nobody hides anything: what a run could see is covered by the approval, or the skill has none.
+/// Nothing can be hidden: everything that a run could see is covered by the approval, or the skill has none.
 #[test]
-fn what_is_not_the_repository_is_approved_like_everything_else() {
+fn files_that_only_resemble_the_repository_need_approval() {
     for (path, text) in [("vendor/.git/config", "other"), (".GIT/config", "new"), (".gitx", "new")]
     {
         let env = approved();
@@ -103,8 +105,8 @@ fn what_is_not_the_repository_is_approved_like_everything_else() {
     env.write("s/pdf/.git/SKILL.md", b"---\nname: pdf\ndescription: canary\n---\ncanary\n");
     fs::remove_file(env.path("s/pdf/SKILL.md")).unwrap();
     symlink(".git/SKILL.md", env.path("s/pdf/SKILL.md")).unwrap();
-    for words in ["activate pdf --dir s", "prompt --dir s", "validate s/pdf"] {
-        let run = openskills(&env, words);
-        assert!(!run.stdout.contains("canary"), "{words}: {}", run.stdout);
+    for arguments in ["activate pdf --dir s", "prompt --dir s", "validate s/pdf"] {
+        let run = openskills(&env, arguments);
+        assert!(!run.stdout.contains("canary"), "{arguments}: {}", run.stdout);
     }
 }

@@ -1,4 +1,4 @@
-//! Scripts of skills run in the sandbox: with leave, from what was approved, and with nothing else.
+//! Scripts of skills run in the sandbox: with approval, from what was approved, and with nothing else.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -82,12 +82,12 @@ fn run(env: &TestEnv, arguments: &str) -> Run {
 }
 
 #[test]
-fn nothing_runs_without_leave_and_then_only_what_was_approved() {
+fn nothing_runs_without_approval_or_beyond_it() {
     let env = machine(&[]);
     let refused = run(&env, "hello --workspace work");
     assert_eq!(refused.code, Some(125), "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("hint: approve it: openskills approve s/hello --dir s"),
+        refused.stderr.contains("hint: run `openskills approve s/hello --dir s"),
         "{}",
         refused.stderr
     );
@@ -122,7 +122,7 @@ fn nothing_runs_without_leave_and_then_only_what_was_approved() {
 }
 
 #[test]
-fn a_terminal_is_asked() {
+fn run_asks_for_approval_on_a_terminal() {
     let env = machine(&[]);
     if env.run_args("sh", &["-c", "command -v script"]).code != Some(0) {
         testkit::skip("a run on a terminal", "`script` is not there");
@@ -145,27 +145,27 @@ fn a_terminal_is_asked() {
 }
 
 #[test]
-fn codes_limits_and_bad_input() {
+fn exit_codes_limits_and_invalid_input_are_reported() {
     let env = machine(&["many"]);
     fs::set_permissions(env.path("s/many/scripts/plain"), fs::Permissions::from_mode(0o755))
         .unwrap();
     openskills(&env, "approve many --dir s --yes");
     for (arguments, code, told) in [
         ("many code.sh", 42, ""),
-        ("many spin.sh --timeout 1s", 124, "it took too long"),
-        ("many hungry.py --memory 60", 137, "it took too much memory"),
-        ("many", 125, "it has several that could run, name one of them"),
-        ("many nope.sh", 125, "it could run: scripts/alike.py"),
+        ("many spin.sh --timeout 1s", 124, "timed out after"),
+        ("many hungry.py --memory 60", 137, "exceeded the memory limit"),
+        ("many", 125, "it has several scripts or modules; specify one of"),
+        ("many nope.sh", 125, "available: scripts/alike.py"),
         ("many scripts/code.shh", 125, "did you mean `scripts/code.sh`"),
-        ("many plain", 125, "says by nothing how it is run"),
-        ("many SKILL.md", 125, "says by nothing how it is run"),
-        ("many code.sh --workspace /", 125, "holds more than a project"),
+        ("many plain", 125, "cannot tell how to run"),
+        ("many SKILL.md", 125, "cannot tell how to run"),
+        ("many code.sh --workspace /", 125, "it contains your home folder"),
         ("many code.sh --workspace nowhere", 125, "nowhere"),
-        ("many code.sh --input {", 125, "--input is not JSON"),
+        ("many code.sh --input {", 125, "`--input` is not valid JSON"),
         ("many code.sh --env LD_PRELOAD", 125, "LD_PRELOAD"),
         ("many code.sh --net a/b", 2, "is not a host"),
-        ("many code.sh --allow-degraded all", 2, "is no guarantee"),
-        ("nobody", 125, "there is no skill `nobody`"),
+        ("many code.sh --allow-degraded all", 2, "unknown guarantee `all`"),
+        ("missing", 125, "no skill named `missing`"),
     ] {
         let done = run(&env, arguments);
         assert_eq!(done.code, Some(code), "{arguments}: {}{}", done.stdout, done.stderr);
@@ -174,7 +174,7 @@ fn codes_limits_and_bad_input() {
     let home = env.path("../home");
     let done = run(&env, &format!("many code.sh --workspace {}", home.display()));
     assert!(
-        done.code == Some(125) && done.stderr.contains("holds more than a project"),
+        done.code == Some(125) && done.stderr.contains("it contains your home folder"),
         "{}",
         done.stderr
     );
@@ -185,16 +185,19 @@ fn codes_limits_and_bad_input() {
     assert_eq!((done.code, &report["exitCode"]), (Some(42), &42.into()));
     assert_eq!(report["record"]["exit_status"], "failed");
     env.write("s/many/scripts/odd.rb", b"puts 1");
-    let failed: Value = serde_json::from_str(&run(&env, "nobody --json").stdout).unwrap();
+    let failed: Value = serde_json::from_str(&run(&env, "missing --json").stdout).unwrap();
     assert_eq!(failed["error"]["code"], "skill-not-found");
 }
 
 #[test]
-fn writes_are_committed_after_the_end_and_only_what_may_be() {
+fn only_approved_changes_are_applied_after_the_run() {
     let env = machine(&["many", "hello"]);
     let dry = run(&env, "hello --workspace work --dry-run");
     assert!(
-        dry.code == Some(0) && dry.stderr.contains("would change in the workspace:\n  added made"),
+        dry.code == Some(0)
+            && dry
+                .stderr
+                .contains("changes that a real run would make in the workspace:\n  added made"),
         "{}",
         dry.stderr
     );
@@ -209,7 +212,7 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
     let refused = run(&env, "many delete.sh --workspace work");
     assert_eq!(refused.code, Some(125), "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("kept would be deleted, which was not approved"),
+        refused.stderr.contains("it would delete `kept`, which was not approved"),
         "{}",
         refused.stderr
     );
@@ -221,13 +224,17 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(!env.path("work/kept").exists() && env.path("work/new").exists());
     let hook = run(&env, "many hook.sh --workspace work");
-    assert!(hook.code == Some(125) && hook.stderr.contains("it is protected"), "{}", hook.stderr);
+    assert!(
+        hook.code == Some(125) && hook.stderr.contains("its name is protected"),
+        "{}",
+        hook.stderr
+    );
     assert!(!env.path("work/.git").exists() && !env.path("work/plain").exists());
     openskills(&env, "approve many --dir s --direct-writes --deletions --yes");
     let direct = run(&env, "many hook.sh --workspace work --direct-writes --deletions");
     assert!(env.path("work/plain").exists(), "{}", direct.stderr);
     assert!(
-        direct.code == Some(125) && direct.stderr.contains("which is protected"),
+        direct.code == Some(125) && direct.stderr.contains("the protected name"),
         "{}",
         direct.stderr
     );
@@ -235,7 +242,7 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
     let state = env.path("../home/.local/state/openskills");
     let own = run(&env, &format!("hello --workspace {}", state.display()));
     assert!(
-        own.code == Some(125) && own.stderr.contains("holds files of openskills"),
+        own.code == Some(125) && own.stderr.contains("it contains openskills or csk files"),
         "{}",
         own.stderr
     );
@@ -266,25 +273,22 @@ fn a_script_cannot_flood_the_log_or_the_reader() {
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     let odd = run(&env, "many rights.sh --workspace work --dry-run");
     assert!(
-        odd.stderr.contains("kept has other rights") && odd.stderr.contains("a\\nb"),
+        odd.stderr.contains("kept: permissions changed") && odd.stderr.contains("a\\nb"),
         "{}",
         odd.stderr
     );
     // What a dry run shows and a real one would refuse is said.
     let gone = run(&env, "many delete.sh --workspace work --dry-run");
-    assert!(gone.stderr.contains("would be refused: kept would be deleted"), "{}", gone.stderr);
+    let note = "without --dry-run, this run would be refused: it would delete `kept`,";
+    assert!(gone.stderr.contains(note), "{}", gone.stderr);
     let refused = run(&env, "many delete.sh --workspace work");
     assert_eq!(refused.code, Some(125));
     let log = openskills(&env, "log show --json").stdout;
-    assert!(
-        log.contains("skill.commit_failed") && log.contains("\"writes\":\"commit\"")
-            || log.contains("\"writes\": \"commit\""),
-        "{log}"
-    );
+    assert!(log.contains("skill.apply_failed") && log.contains("\"writes\":\"apply\""), "{log}");
 }
 
 #[test]
-fn what_a_skill_asks_for_changes_nothing() {
+fn a_run_gets_no_ungranted_variables_files_or_interpreters() {
     let env = machine(&["many"]).var("SECRET_TOKEN", "canary-in-env").var("LD_PRELOAD", "");
     env.write("../home/secret", b"canary-in-home\n");
     let secret = env.path("../home/secret");
@@ -326,7 +330,7 @@ fn what_a_skill_asks_for_changes_nothing() {
 }
 
 #[test]
-fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
+fn without_user_namespaces_only_trusted_skills_start() {
     let env = TestEnv::with(SKILLS);
     // The same machine, in a namespace in which no other one can be made.
     let program = env!("CARGO_BIN_EXE_openskills");
@@ -343,7 +347,7 @@ fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
     let check = without("sandbox check");
     assert_eq!(check.code, Some(78), "{}", check.stderr);
     assert!(
-        check.stdout.contains("a stranger's cannot")
+        check.stdout.contains("untrusted skills cannot")
             && check.stderr.contains("hint: allow user namespaces"),
         "{}",
         check.stderr
@@ -368,7 +372,7 @@ fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
     // Without a layer nothing is written that was not approved to be written directly.
     let closed = without("run hello --dir s --workspace work --approve-once");
     assert!(closed.code == Some(1) && !env.path("work/made").exists(), "{}", closed.stderr);
-    // A project that nobody trusts.
+    // A project that is not trusted.
     fs::create_dir_all(env.path("work/.claude")).unwrap();
     fs::rename(env.path("s"), env.path("work/.claude/skills")).unwrap();
     let theirs = without("run hello --project work --workspace work --approve-once");
@@ -493,15 +497,15 @@ fn installed(env: &TestEnv) {
 }
 
 #[test]
-fn a_command_that_csk_installed_runs_by_its_name() {
+fn a_command_installed_by_csk_runs_by_name() {
     let env = TestEnv::with("//- /app/.gitignore\n.agents/\n");
     installed(&env);
     let run = |arguments: &str| openskills(&env, &format!("run review {arguments} --project app"));
-    // What is not there is told first, with what is, and nobody is asked to approve anything for it.
+    // A missing command is reported first, with what is available, and without a request for approval.
     for arguments in ["", "nope"] {
         let slip = run(arguments);
         assert_eq!(slip.code, Some(125), "{}", slip.stderr);
-        let hint = "hint: csk installed commands of it: openskills run review reviews";
+        let hint = "hint: csk installed its commands; try: openskills run review reviews";
         assert!(slip.stderr.contains(hint), "{arguments}: {}", slip.stderr);
         assert!(!slip.stderr.contains("approve"), "{}", slip.stderr);
     }
@@ -533,7 +537,7 @@ fn a_command_that_csk_installed_runs_by_its_name() {
     let refused = run("reviews");
     assert_eq!(refused.code, Some(125), "{}", refused.stdout);
     assert!(
-        refused.stderr.contains("its runtime was tampered with: tools/data was changed"),
+        refused.stderr.contains("its command files were modified: `tools/data` was changed"),
         "{}",
         refused.stderr
     );
@@ -545,7 +549,7 @@ fn a_command_that_csk_installed_runs_by_its_name() {
 }
 
 #[test]
-fn a_kill_of_the_program_ends_what_it_started() {
+fn killing_openskills_ends_all_processes_of_the_run() {
     let env = machine(&[]);
     env.write("s/hello/scripts/hi.py", b"import subprocess, os\nsubprocess.Popen(['setsid', 'sleep', '7777.5'])\nopen('/tmp/up', 'w')\nos.execvp('sleep', ['sleep', '7777.5'])\n");
     let program = env!("CARGO_BIN_EXE_openskills");
@@ -575,7 +579,7 @@ fn a_kill_of_the_program_ends_what_it_started() {
 
 /// A command that a skill brought is no interpreter: it would be asked about itself outside of the sandbox.
 #[test]
-fn what_a_skill_installed_is_never_asked_about_itself() {
+fn commands_installed_by_skills_are_never_queried_as_interpreters() {
     let skill = "\
 //- /s/near/SKILL.md
 ---
@@ -605,7 +609,7 @@ print 1;
 
 /// An interpreter is granted as a file, with its own library: what else stands in its folder is not.
 #[test]
-fn the_folder_of_an_interpreter_is_not_granted_with_it() {
+fn granting_an_interpreter_does_not_grant_its_folder() {
     let skill = "\
 //- /s/near/SKILL.md
 ---
@@ -651,7 +655,7 @@ print(open(sys.argv[1]).read())
 
 /// Every interpreter of the table starts, and finds its own library.
 #[test]
-fn every_interpreter_finds_its_library() {
+fn every_interpreter_starts_and_finds_its_library() {
     let scripts = [
         ("python3", "a.py", "import json, hashlib, ctypes; print(json.dumps([3]))", "[3]\n"),
         ("node", "a.js", "console.log(require('path').join('a', 'b'))", "a/b\n"),
@@ -666,7 +670,7 @@ fn every_interpreter_finds_its_library() {
     }
     for (program, name, _, expected) in scripts {
         if env.run_args("sh", &["-c", &format!("command -v {program}")]).code != Some(0) {
-            testkit::skip("every_interpreter_finds_its_library", program);
+            testkit::skip("every_interpreter_starts_and_finds_its_library", program);
             continue;
         }
         let run = openskills(&env, &format!("run all scripts/{name} --dir s --approve-once"));
@@ -675,7 +679,7 @@ fn every_interpreter_finds_its_library() {
 }
 
 #[test]
-fn an_interpreter_is_asked_about_itself_once() {
+fn an_interpreter_is_queried_only_once() {
     let env = TestEnv::with(
         "//- /s/all/SKILL.md\n---\nname: all\ndescription: d\n---\nBody.\n//- /s/all/scripts/a.pl\nprint 1;\n",
     );

@@ -54,7 +54,7 @@ fn json(run: &Run) -> Value {
 }
 
 #[test]
-fn discover_shows_places_and_problems() {
+fn discover_shows_locations_and_problems() {
     let env = project();
     env.write(".claude/skills/bad/SKILL.md", b"no frontmatter\n");
     expect![[r#"
@@ -65,14 +65,14 @@ fn discover_shows_places_and_problems() {
         stdout: nested-packages/a-agents  third_party  1 skill   [ROOT]/work/packages/a/.agents/skills
         stderr: error[no-frontmatter]: the file starts with `no frontmatter`, not with frontmatter
         stderr: --> [ROOT]/work/.claude/skills/bad/SKILL.md:1:1
-        stderr:  = hint: start the file with a line `---`, then `name:` and `description:`, then a line `---`
+        stderr:  = hint: start the file with a `---` line, then `name:` and `description:`, then another `---` line
         stderr:
         stderr: warning[shadowed]: `project/pdf` is shadowed by `personal/pdf`
         stderr: --> [ROOT]/work/.claude/skills/pdf/SKILL.md
-        stderr:  = hint: its id reaches it all the same; `openskills where project/pdf` explains
+        stderr:  = hint: refer to it by id; `openskills where project/pdf` explains why
         stderr:
-        stderr: 4 skills, 1 shadowed or switched off, 1 that cannot be loaded
-        stderr: note: [ROOT]/work is not trusted, so its skills count as a stranger's; `openskills trust` changes that
+        stderr: 4 skills, 1 shadowed or disabled, 1 could not be loaded
+        stderr: note: the project [ROOT]/work is not trusted, so its skills are untrusted; to trust it, run `openskills trust`
     "#]].assert_eq(&openskills(&env, "discover").transcript());
     let run = openskills(&env, "discover --strict");
     assert_eq!(run.code, Some(1), "a skill was rejected");
@@ -84,26 +84,26 @@ fn discover_shows_places_and_problems() {
 }
 
 #[test]
-fn list_is_a_table_and_data() {
+fn list_prints_a_table_or_json() {
     let env = project();
     expect![[r#"
         exit 0
         stdout: NAME         SOURCE       DESCRIPTION
-        stdout: cocoaskills  builtin      Finds, reads, checks and installs Agent Skills with the command line tools openskills and csk. Use when asked which skills there are, to use or read one, to write or check one, or to add skills to a project.
+        stdout: cocoaskills  builtin      Finds, reads, validates and installs Agent Skills with the openskills and csk command-line tools. Use when asked which skills are available, to use or read a skill, to write or validate one, or to add skills to a project.
         stdout: csv          third_party  Turns tables into CSV files.
         stdout: deploy       third_party  Ships it.
         stdout: pdf          user         Reads PDFs of mine.
-        stderr: note: 1 warning on the way; to see more: openskills discover
+        stderr: note: 1 warning found; for details, run `openskills discover`
     "#]].assert_eq(&openskills(&env, "list").transcript());
     expect![[r#"
         exit 0
         stdout: ID                            SOURCE       STATE                     DESCRIPTION
-        stdout: builtin/cocoaskills           builtin      used                      Finds, reads, checks and installs Agent Skills with the command line tools openskills and csk. Use when asked which skills there are, to use or read one, to write or check one, or to add skills to a project.
-        stdout: nested-packages/a-agents/csv  third_party  used                      Turns tables into CSV files.
+        stdout: builtin/cocoaskills           builtin      enabled                   Finds, reads, validates and installs Agent Skills with the openskills and csk command-line tools. Use when asked which skills are available, to use or read a skill, to write or validate one, or to add skills to a project.
+        stdout: nested-packages/a-agents/csv  third_party  enabled                   Turns tables into CSV files.
         stdout: project/deploy                third_party  user only                 Ships it.
-        stdout: personal/pdf                  user         used                      Reads PDFs of mine.
+        stdout: personal/pdf                  user         enabled                   Reads PDFs of mine.
         stdout: project/pdf                   third_party  shadowed by personal/pdf  Reads PDFs of the project.
-        stderr: note: 1 warning on the way; to see more: openskills discover
+        stderr: note: 1 warning found; for details, run `openskills discover`
     "#]].assert_eq(&openskills(&env, "list --all").transcript());
     let listed = json(&openskills(&env, "list --dir packages/a/.agents/skills --json"));
     let skill = &listed["skills"][0];
@@ -116,18 +116,14 @@ fn list_is_a_table_and_data() {
 }
 
 #[test]
-fn a_folder_that_was_named_and_is_not_there_is_a_wrong_call() {
+fn a_missing_folder_in_dir_is_a_usage_error() {
     let env = project();
     for command in
         ["list --dir none", "prompt --dir none", "discover --dir none", "activate pdf --dir none"]
     {
         let run = openskills(&env, command);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{command}");
-        assert!(
-            run.stderr.starts_with("error: cannot look in none: "),
-            "{command}: {}",
-            run.stderr
-        );
+        assert!(run.stderr.starts_with("error: cannot open `none`: "), "{command}: {}", run.stderr);
     }
     let run = openskills(&env, "list --dir .claude/skills/pdf/SKILL.md");
     assert_eq!(run.code, Some(2));
@@ -135,20 +131,21 @@ fn a_folder_that_was_named_and_is_not_there_is_a_wrong_call() {
 }
 
 #[test]
-fn trust_means_the_project_from_anywhere_in_it() {
+fn trust_applies_to_the_whole_project_from_any_subfolder() {
     let env = project();
     let mut command = env.command(env!("CARGO_BIN_EXE_openskills"), &["trust"]);
     let output = command.current_dir(env.path("packages/a")).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).ends_with("/work is trusted\n"));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.starts_with("trusted /") && shown.ends_with("/work\n"), "{shown}");
     assert!(!openskills(&env, "discover").stderr.contains("is not trusted"));
 }
 
 #[test]
-fn search_leaves_out_what_the_model_may_not_start() {
+fn search_omits_skills_that_the_model_may_not_invoke() {
     let env = project();
     let run = openskills(&env, "search ships");
     assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""));
-    assert!(run.stderr.contains("1 that only the user may start"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 more can be invoked only by the user"), "{}", run.stderr);
     assert!(openskills(&env, "search ships --all").stdout.contains("deploy"));
 }
 
@@ -167,26 +164,26 @@ fn a_table_fits_the_terminal() {
 }
 
 #[test]
-fn where_says_which_one_and_why() {
+fn where_shows_the_selected_skill_and_why() {
     let env = project();
     expect![[r#"
         exit 0
-        stdout: pdf means personal/pdf: user comes before third_party
-        stdout:   personal/pdf  user         personal  used                      [ROOT]/home/.claude/skills/pdf
+        stdout: pdf refers to personal/pdf: user takes precedence over third_party
+        stdout:   personal/pdf  user         personal  selected                  [ROOT]/home/.claude/skills/pdf
         stdout:   project/pdf   third_party  project   shadowed by personal/pdf  [ROOT]/work/.claude/skills/pdf
     "#]].assert_eq(&openskills(&env, "where pdf").transcript());
     assert_eq!(openskills(&env, "trust").code, Some(0));
     expect![[r#"
         exit 0
-        stdout: pdf means project/pdf: project overrides personal
-        stdout:   project/pdf   user  project   used                     [ROOT]/work/.claude/skills/pdf
+        stdout: pdf refers to project/pdf: project overrides personal
+        stdout:   project/pdf   user  project   selected                 [ROOT]/work/.claude/skills/pdf
         stdout:   personal/pdf  user  personal  shadowed by project/pdf  [ROOT]/home/.claude/skills/pdf
     "#]].assert_eq(&openskills(&env, "where pdf").transcript());
     assert_eq!(openskills(&env, "where project/pdf").stdout, openskills(&env, "where pdf").stdout);
     let run = openskills(&env, "where pfd");
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (Some(3), "error: there is no skill `pfd`\nhint: did you mean `pdf`?\n")
+        (Some(3), "error: no skill named `pfd`\nhint: did you mean `pdf`?\n")
     );
 }
 
@@ -212,7 +209,7 @@ fn activate_prints_what_the_model_reads() {
         (run.code, run.stderr.as_str()),
         (
             Some(4),
-            "error: the model may not start `project/deploy` by itself\nhint: the user can: openskills activate /project/deploy\n"
+            "error: the model is not allowed to invoke `project/deploy`\nhint: the user can run `openskills activate /project/deploy`\n"
         )
     );
     for arguments in [&["activate", "/deploy", "now"][..], &["activate", "/deploy now"]] {
@@ -223,12 +220,12 @@ fn activate_prints_what_the_model_reads() {
 }
 
 #[test]
-fn a_session_is_kept_between_calls() {
+fn a_session_is_remembered_between_calls() {
     let env = project();
     assert!(openskills(&env, "activate csv --session s1").stdout.contains("Body about"));
     let again = openskills(&env, "activate csv --session s1");
     assert!(
-        again.stdout.contains("is active in this session already")
+        again.stdout.contains("is already active in this session")
             && !again.stdout.contains("Body about")
     );
     let data = json(&openskills(&env, "activate csv --session s1 --json"));
@@ -250,7 +247,7 @@ fn a_session_is_kept_between_calls() {
         env.command(env!("CARGO_BIN_EXE_openskills"), &["activate", "odd", "--session", "s4"]);
     assert!(
         !command.stderr(full).stdout(Stdio::null()).status().unwrap().success(),
-        "its warning cannot be told"
+        "its warning cannot be printed"
     );
     assert!(openskills(&env, "activate odd --session s4").stdout.contains("Odd body"));
     let env = env.var("OPENSKILLS_SESSION", "s1");
@@ -268,7 +265,7 @@ fn read_prints_files_and_nothing_else() {
     let run = openskills(&env, "read project/pdf logo.png");
     assert_eq!(
         run.transcript(),
-        "exit 0\nstdout: iVBORwD/\nstderr: note: the file is not text; it is written as base64\n"
+        "exit 0\nstdout: iVBORwD/\nstderr: note: the file is not text; printing it as base64\n"
     );
     let data = json(&openskills(&env, "read project/pdf logo.png --json"));
     assert_eq!(
@@ -300,7 +297,7 @@ fn read_prints_files_and_nothing_else() {
 }
 
 #[test]
-fn files_are_listed_and_none_is_read() {
+fn files_are_listed_without_being_read() {
     let env = project();
     std::os::unix::fs::symlink("/etc/passwd", env.path(".claude/skills/pdf/leak")).unwrap();
     expect![[r#"
@@ -334,14 +331,14 @@ fn search_ranks_names_before_descriptions_before_bodies() {
         Some("csv")
     );
     let none = openskills(&env, "search xyzzy");
-    assert_eq!((none.code, none.stderr.as_str()), (Some(3), "no skill has any of these words\n"));
+    assert_eq!((none.code, none.stderr.as_str()), (Some(3), "no matching skills\n"));
     let few = openskills(&env, "search skill pdf csv --limit 1");
     assert_eq!(few.stdout.lines().count(), 2, "{}", few.stdout);
-    assert!(few.stderr.contains("more; `--limit"), "{}", few.stderr);
+    assert!(few.stderr.contains("more; use `--limit"), "{}", few.stderr);
 }
 
 #[test]
-fn prompt_is_about_what_is_discovered() {
+fn prompt_lists_discovered_skills_within_the_budget() {
     let env = project();
     expect![[r#"
         exit 0
@@ -357,7 +354,7 @@ fn prompt_is_about_what_is_discovered() {
         stdout:     <location>[ROOT]/work/.claude/skills/pdf/SKILL.md</location>
         stdout:   </skill>
         stdout: </available_skills>
-        stderr: note: skills/deploy is left out: the model may not invoke it
+        stderr: note: omitted skills/deploy: the model cannot invoke it
     "#]]
     .assert_eq(
         &openskills(&env, "prompt --dir .claude/skills --dir packages/a/.agents/skills")
@@ -375,7 +372,7 @@ fn prompt_is_about_what_is_discovered() {
     let none = openskills(&TestEnv::with("//- /x\n\n"), "prompt --dir .");
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
     let short = openskills(&env, "prompt --budget 180");
-    assert!(short.stderr.contains("cut to"), "{}", short.stderr);
+    assert!(short.stderr.contains("note: truncated 1 description to "), "{}", short.stderr);
     assert!(
         short.stdout.len().div_ceil(4) <= 180 && short.stdout.matches("<skill>").count() == 3,
         "{}",
@@ -384,35 +381,35 @@ fn prompt_is_about_what_is_discovered() {
     let tiny = openskills(&env, "prompt --budget 10");
     assert_eq!((tiny.code, tiny.stdout.as_str()), (Some(2), ""));
     assert!(
-        tiny.stderr.contains("need at least") && tiny.stderr.contains("hint:"),
+        tiny.stderr.contains("needs at least") && tiny.stderr.contains("hint:"),
         "{}",
         tiny.stderr
     );
 }
 
 #[test]
-fn trust_and_switches_are_remembered() {
+fn trust_and_disabled_skills_are_remembered() {
     let env = project();
     assert_eq!(openskills(&env, "trust --list").transcript(), "exit 0\n");
-    assert_eq!(openskills(&env, "trust").transcript(), "exit 0\nstdout: [ROOT]/work is trusted\n");
+    assert_eq!(openskills(&env, "trust").transcript(), "exit 0\nstdout: trusted [ROOT]/work\n");
     assert_eq!(
         openskills(&env, "trust .").transcript(),
-        "exit 0\nstdout: [ROOT]/work was trusted already\n"
+        "exit 0\nstdout: [ROOT]/work is already trusted\n"
     );
     assert_eq!(openskills(&env, "trust --list").transcript(), "exit 0\nstdout: [ROOT]/work\n");
-    assert_eq!(openskills(&env, "trust --remove").stdout, "[ROOT]/work is not trusted any more\n");
+    assert_eq!(openskills(&env, "trust --remove").stdout, "[ROOT]/work is no longer trusted\n");
     let run = openskills(&env, "trust ../home");
     assert_eq!(run.code, Some(4), "{}", run.stderr);
     assert_eq!(openskills(&env, "disable pdf nosuch").code, Some(3));
-    assert!(openskills(&env, "list").stdout.contains("pdf "), "a slip switches nothing off");
-    assert_eq!(openskills(&env, "disable pdf csv").stdout, "pdf switched off\ncsv switched off\n");
+    assert!(openskills(&env, "list").stdout.contains("pdf "), "a typo disables nothing");
+    assert_eq!(openskills(&env, "disable pdf csv").stdout, "disabled pdf\ndisabled csv\n");
     assert!(!openskills(&env, "prompt").stdout.contains("<name>pdf</name>"));
     assert_eq!(openskills(&env, "enable pdf csv").code, Some(0));
     assert!(openskills(&env, "prompt").stdout.contains("<name>pdf</name>"));
 }
 
 #[test]
-fn failures_are_data_where_data_is_asked_for() {
+fn failures_are_json_if_json_is_requested() {
     let env = project();
     let run = openskills(&env, "activate pfd --json");
     assert_eq!((run.code, run.stderr.as_str()), (Some(3), ""));
@@ -431,7 +428,7 @@ fn failures_are_data_where_data_is_asked_for() {
 }
 
 #[test]
-fn text_of_a_skill_is_made_safe_on_a_terminal_and_kept_in_a_pipe() {
+fn skill_text_is_escaped_on_a_terminal_and_unchanged_in_a_pipe() {
     let env = TestEnv::with(
         "//- /s/x/SKILL.md\n---\nname: x\ndescription: d\n---\nA \u{1b}[2J \u{202e}B.\n",
     );
@@ -441,7 +438,7 @@ fn text_of_a_skill_is_made_safe_on_a_terminal_and_kept_in_a_pipe() {
     );
     let command = format!("{} activate x --dir s", env!("CARGO_BIN_EXE_openskills"));
     let Ok(output) = env.command("script", &["-qec", &command, "/dev/null"]).output() else {
-        testkit::skip("a stranger's text on a terminal", "`script` (bsdutils) is not there");
+        testkit::skip("untrusted text on a terminal", "`script` (bsdutils) is not there");
         return;
     };
     let shown = String::from_utf8_lossy(&output.stdout);
@@ -452,7 +449,7 @@ fn text_of_a_skill_is_made_safe_on_a_terminal_and_kept_in_a_pipe() {
 }
 
 #[test]
-fn watch_tells_of_changes_line_by_line() {
+fn watch_prints_one_line_per_change() {
     let env = TestEnv::with(SKILLS);
     let mut command = env.command(
         env!("CARGO_BIN_EXE_openskills"),
@@ -472,7 +469,7 @@ fn watch_tells_of_changes_line_by_line() {
 }
 
 #[test]
-fn a_watcher_whose_reader_goes_away_ends() {
+fn watch_ends_when_its_reader_closes_the_pipe() {
     let env = TestEnv::with(SKILLS);
     let mut command = env.command(
         env!("CARGO_BIN_EXE_openskills"),
@@ -497,7 +494,7 @@ fn a_watcher_whose_reader_goes_away_ends() {
 }
 
 #[test]
-fn completions_know_the_commands() {
+fn completions_offer_commands_flags_and_skill_names() {
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let run = openskills(&TestEnv::new(), &format!("completions {shell}"));
         assert_eq!(run.code, Some(0));
@@ -538,7 +535,7 @@ fn completions_know_the_commands() {
 }
 
 #[test]
-fn the_pages_of_the_manual_are_made_and_current() {
+fn the_manual_pages_are_generated_and_current() {
     let env = TestEnv::new();
     let run = openskills(&env, "man pages");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -557,7 +554,7 @@ fn the_pages_of_the_manual_are_made_and_current() {
 }
 
 #[test]
-fn quiet_and_failures_of_the_call_as_data() {
+fn quiet_prints_nothing_and_usage_errors_can_be_json() {
     let env = TestEnv::new();
     let run = openskills(&env, "man pages --quiet");
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));

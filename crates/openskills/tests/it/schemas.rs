@@ -19,7 +19,7 @@ fn the_published_schemas_are_current() {
 }
 
 #[test]
-fn every_output_fits_its_schema() {
+fn every_output_matches_its_schema() {
     let env = TestEnv::with(SKILLS);
     env.write("skills/bad/SKILL.md", b"\xff");
     env.write(

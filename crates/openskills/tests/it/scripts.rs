@@ -65,12 +65,12 @@ fn environment(env: &TestEnv, folder: &str) {
 }
 
 #[test]
-fn a_script_of_python_finds_the_packages_of_the_projects_environment() {
+fn a_python_script_finds_packages_of_the_project_environment() {
     let env = TestEnv::with(SKILLS);
     let missing = run(&env, "import.py", "");
     assert_eq!(missing.code, Some(1));
-    assert!(missing.stderr.contains("Python found no package `given`"), "{}", missing.stderr);
-    assert!(missing.stderr.contains("it ran with /"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("Python package `given` not found"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("interpreter: /"), "{}", missing.stderr);
     environment(&env, ".venv");
     for more in ["", "--workspace ."] {
         let found = run(&env, "import.py", more);
@@ -98,7 +98,7 @@ fn a_script_of_python_finds_the_packages_of_the_projects_environment() {
 }
 
 #[test]
-fn a_script_of_python_finds_the_users_own_packages() {
+fn a_python_script_finds_the_users_own_packages() {
     let env = TestEnv::with(SKILLS);
     let version =
         env.run_args("python3", &["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
@@ -110,7 +110,7 @@ fn a_script_of_python_finds_the_users_own_packages() {
 
 /// What `activate` accepts `run` finds, and nothing else.
 #[test]
-fn libraries_that_a_skill_needs_are_looked_for_where_its_scripts_find_them() {
+fn required_libraries_are_looked_up_where_scripts_find_them() {
     let env = TestEnv::with(SKILLS);
     env.write(
         "s/many/SKILL.md",
@@ -132,10 +132,10 @@ fn libraries_that_a_skill_needs_are_looked_for_where_its_scripts_find_them() {
 }
 
 #[test]
-fn a_script_of_node_finds_the_packages_of_the_project() {
+fn a_node_script_finds_the_packages_of_the_project() {
     let env = TestEnv::with(SKILLS);
     if env.run_args("sh", &["-c", "command -v node"]).code != Some(0) {
-        testkit::skip("a_script_of_node_finds_the_packages_of_the_project", "node");
+        testkit::skip("a_node_script_finds_the_packages_of_the_project", "node");
         return;
     }
     let missing = run(&env, "require.cjs", "");
@@ -155,7 +155,7 @@ fn a_script_of_node_finds_the_packages_of_the_project() {
 }
 
 #[test]
-fn a_module_of_a_skill_runs_as_python_runs_it() {
+fn a_python_module_of_a_skill_runs_by_its_dotted_name() {
     let env = TestEnv::with(SKILLS);
     // What the workspace calls so is not what runs.
     env.write("w/scripts/__init__.py", b"");
@@ -165,7 +165,7 @@ fn a_module_of_a_skill_runs_as_python_runs_it() {
 }
 
 #[test]
-fn input_reaches_a_script_as_it_was_written() {
+fn input_is_passed_to_a_script_unchanged() {
     let env = TestEnv::with(SKILLS);
     let input = r#"{"id": 12345678901234567890123, "x": 1.50}"#;
     let program = env!("CARGO_BIN_EXE_openskills");
@@ -178,7 +178,7 @@ fn input_reaches_a_script_as_it_was_written() {
         "\"WORD = 'word'\\n\" \n"
     );
     assert_eq!(piped(&env, &format!("{call} < /dev/null")).stdout, "'' \n");
-    // A pipe that nobody closes keeps only those waiting who read it.
+    // A pipe that is never closed delays only scripts that read it.
     let call = call.replace("stdin.py", "scripts.tool");
     let done = piped(&env, &format!("sleep 5 | {call} --json"));
     let told: Value = serde_json::from_str(&done.stdout).unwrap();
@@ -187,7 +187,7 @@ fn input_reaches_a_script_as_it_was_written() {
 }
 
 #[test]
-fn input_is_held_to_the_schema_of_the_skill() {
+fn input_is_checked_against_the_schema_of_the_skill() {
     let env = TestEnv::with(SKILLS);
     env.write(
         "s/many/SKILL.md",
@@ -209,7 +209,7 @@ fn input_is_held_to_the_schema_of_the_skill() {
 
 /// Numbers of a schema are numbers as they are written; what is piped in is never lost.
 #[test]
-fn defaults_are_given_as_they_are_written() {
+fn default_values_are_passed_as_written() {
     let env = TestEnv::with(SKILLS);
     env.write(
         "s/many/SKILL.md",
@@ -222,10 +222,18 @@ fn defaults_are_given_as_they_are_written() {
     for stdin in ["echo x |", "cat s/many/SKILL.md |"] {
         let both = piped(&env, &format!("{stdin} (sleep 0.3; {call} --input '{{}}')"));
         assert_eq!(both.code, Some(125), "{}", both.stdout);
-        assert!(both.stderr.contains("a script reads one of them"), "{}", both.stderr);
+        assert!(
+            both.stderr.contains("`--input` and piped standard input cannot be combined"),
+            "{}",
+            both.stderr
+        );
     }
     let file = piped(&env, &format!("{call} --input '{{}}' < s/many/SKILL.md"));
-    assert!(file.stderr.contains("a script reads one of them"), "{}", file.stderr);
+    assert!(
+        file.stderr.contains("`--input` and piped standard input cannot be combined"),
+        "{}",
+        file.stderr
+    );
     assert_eq!(openskills(&env, "validate s/many").code, Some(0));
     let text = openskills(&env, "activate many --dir s -- 0.50").stdout;
     assert!(text.contains("Use 0.50 12345678901234567890123 1e5 1.10."), "{text}");
@@ -236,12 +244,12 @@ fn defaults_are_given_as_they_are_written() {
     );
     let missing = run(&env, "stdin.py", "");
     assert_eq!(missing.code, Some(125), "{}", missing.stdout);
-    assert!(missing.stderr.contains("--input gives it"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("pass it with --input"), "{}", missing.stderr);
     assert_eq!(run(&env, "scripts.tool", "-- a").code, Some(0));
 }
 
 #[test]
-fn any_number_of_json_is_an_input() {
+fn any_json_number_is_accepted_as_input() {
     let env = TestEnv::with(SKILLS);
     for input in ["1e400", "-0", "[-1e400,1]"] {
         let done = run(&env, "stdin.py", &format!("--input {input}"));
@@ -255,7 +263,7 @@ fn any_number_of_json_is_an_input() {
 }
 
 #[test]
-fn a_run_without_a_network_is_told_so_however_it_ends() {
+fn missing_network_access_is_reported_however_a_run_ends() {
     let env = TestEnv::with(SKILLS);
     env.write(
         "s/many/scripts/connect.py",
@@ -266,48 +274,48 @@ fn a_run_without_a_network_is_told_so_however_it_ends() {
         b"import socket, time\ntry: socket.create_connection(('93.184.216.34', 80))\nexcept OSError: time.sleep(60)\n",
     );
     let told = run(&env, "connect.py", "").stderr;
-    let hint = "it has no network; to let it reach a host, add --net and its name to: openskills approve s/many --dir s";
+    let hint = "it has no network access; to allow a host, add --net HOST to: openskills approve s/many --dir s";
     assert!(told.contains(hint), "{told}");
     let late = run(&env, "wait.py", "--timeout 1s --json");
     let late: Value = serde_json::from_str(&late.stdout).unwrap();
     let causes = late["causes"].to_string();
-    assert!(causes.contains("--timeout gives it more") && causes.contains(hint), "{causes}");
+    assert!(causes.contains("raise the limit with --timeout") && causes.contains(hint), "{causes}");
 }
 
 #[test]
-fn what_was_not_started_is_in_the_log_once() {
+fn a_run_that_does_not_start_is_logged_once() {
     let env = TestEnv::with(SKILLS);
     env.write("s/many/scripts/d.txt", b"text");
     run(&env, "d.txt", "");
     openskills(&env, "run nosuch --dir s --approve-once");
     let log = openskills(&env, "log show --json").stdout;
-    for why in ["cannot be run", "nosuch"] {
+    for why in ["cannot run `", "nosuch"] {
         let found = log.lines().filter(|line| line.contains("not started") && line.contains(why));
         assert_eq!(found.count(), 1, "{why}: {log}");
     }
 }
 
 #[test]
-fn a_failed_run_names_the_likely_cause() {
+fn a_failed_run_reports_the_likely_cause() {
     let env = TestEnv::with(SKILLS);
     let fetch = run(&env, "fetch.py", "");
     assert!(
         fetch.stderr.contains(
-            "it has no network; to let it reach that: openskills approve s/many --dir s --net files.example.com"
+            "it has no network access; to allow it, run: openskills approve s/many --dir s --net files.example.com"
         ),
         "{}",
         fetch.stderr
     );
     let opened = run(&env, "open.py", "");
     assert!(
-        opened.stderr.contains("`--workspace .` lets it work in this one"),
+        opened.stderr.contains("to run it in the current folder, add `--workspace .`"),
         "{}",
         opened.stderr
     );
     assert!(!run(&env, "open.py", "--workspace .").stderr.contains("--workspace ."));
     let small = run(&env, "scripts.tool", "--memory 1");
     assert_eq!(small.code, Some(2));
-    assert!(small.stderr.contains("no program starts with less than 8 MiB"), "{}", small.stderr);
+    assert!(small.stderr.contains("must be at least 8 MiB"), "{}", small.stderr);
     let hungry = run(&env, "hungry.py", "--memory 64");
     assert_ne!(hungry.code, Some(0));
     assert!(hungry.stderr.contains("64 MiB"), "{}", hungry.stderr);
@@ -315,9 +323,9 @@ fn a_failed_run_names_the_likely_cause() {
     env.write("w/kept", b"");
     let failed = run(&env, "fail.sh", "--workspace w");
     assert!(
-        failed.stderr.contains(
-            "it failed, so nothing that it wrote to the workspace was kept:\n  added made"
-        ),
+        failed
+            .stderr
+            .contains("the script failed, so these changes were not applied:\n  added made"),
         "{}",
         failed.stderr
     );
@@ -325,7 +333,7 @@ fn a_failed_run_names_the_likely_cause() {
 }
 
 #[test]
-fn a_commit_that_fails_loses_no_output() {
+fn output_is_kept_if_changes_cannot_be_applied() {
     let env = TestEnv::with(SKILLS);
     env.write("w/kept", b"");
     let done = run(&env, "hook.sh", "--workspace w");
@@ -336,12 +344,12 @@ fn a_commit_that_fails_loses_no_output() {
     let told: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!((done.code, told["exitCode"].as_u64()), (Some(125), Some(125)));
     assert_eq!(told["record"]["stdout"], "out\n");
-    assert_eq!(told["committed"], false);
-    assert!(told["notCommitted"].as_str().unwrap().contains(".git"), "{told}");
+    assert_eq!(told["applied"], false);
+    assert!(told["notApplied"].as_str().unwrap().contains(".git"), "{told}");
 }
 
 #[test]
-fn a_changed_skill_is_told_as_changed_and_a_hint_keeps_what_was_approved() {
+fn a_changed_skill_is_reported_and_the_hint_keeps_earlier_grants() {
     let env = TestEnv::with(SKILLS);
     openskills(&env, "approve many --dir s --yes --net a.example.com --env LANGUAGE");
     let more = openskills(&env, "run many fail.sh --dir s --net b.example.com");
@@ -378,7 +386,7 @@ fn a_changed_skill_is_told_as_changed_and_a_hint_keeps_what_was_approved() {
 }
 
 #[test]
-fn a_hint_after_a_run_for_once_keeps_what_was_approved_before() {
+fn the_hint_after_approve_once_keeps_earlier_grants() {
     let env = TestEnv::with(SKILLS);
     env.write("data/a.csv", b"");
     openskills(
@@ -396,15 +404,15 @@ fn a_hint_after_a_run_for_once_keeps_what_was_approved_before() {
     env.write("s/many/scripts/delete.sh", b"rm kept\n");
     let refused = run(&env, "delete.sh", "--workspace w");
     assert!(
-        refused.stderr.contains("to let it: openskills approve s/many --dir s"),
+        refused.stderr.contains("to allow it, run: openskills approve s/many --dir s"),
         "{}",
         refused.stderr
     );
-    assert!(refused.stderr.contains(" --deletions"), "{}", refused.stderr);
+    assert_eq!(refused.stderr.matches(" --deletions").count(), 1, "{}", refused.stderr);
 }
 
 #[test]
-fn arguments_without_dashes_before_them_are_told_how() {
+fn script_arguments_without_a_double_dash_get_a_hint() {
     let env = TestEnv::with(SKILLS);
     let done = openskills(&env, "run many scripts.tool --dir s --approve-once in.pdf --pages=3");
     assert_eq!(done.code, Some(2));
@@ -427,5 +435,5 @@ fn arguments_without_dashes_before_them_are_told_how() {
         assert_eq!(piped(&env, hint).code, Some(0), "{hint}");
     }
     let one = openskills(&env, "run many --dir s --approve-once --pages=3 --json");
-    assert!(one.stdout.contains("arguments of the script follow `--`"), "{}", one.stdout);
+    assert!(one.stdout.contains("put the script's arguments after `--`"), "{}", one.stdout);
 }

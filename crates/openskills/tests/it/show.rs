@@ -24,7 +24,7 @@ fn everything_about_a_skill_is_shown() {
 }
 
 #[test]
-fn json_has_the_frontmatter_as_it_was_written() {
+fn json_output_has_the_frontmatter_as_written() {
     let env = TestEnv::with(
         "//- /s/SKILL.md\n---\nname: s\ndescription: d\nversion: 1.10\nnested:\n  a: [1, yes]\nuser-invocable: no\n---\nB.\n//- /s/run.sh\n",
     );
@@ -44,7 +44,7 @@ fn json_has_the_frontmatter_as_it_was_written() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_not_shown() {
+fn show_refuses_a_skill_that_cannot_be_loaded() {
     let env = TestEnv::with("//- /s/SKILL.md\nno frontmatter\n");
     let run = openskills(&env, "show s");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
@@ -52,14 +52,14 @@ fn what_cannot_be_loaded_is_not_shown() {
 }
 
 #[test]
-fn a_file_that_cannot_be_digested_fails_the_command_and_still_shows_the_rest() {
+fn show_fails_on_a_file_without_a_digest_but_prints_the_rest() {
     let env = TestEnv::with(SKILLS);
     assert_eq!(env.run("mkfifo", "skills/pdf/pipe").code, Some(0));
     let run = openskills(&env, "show skills/pdf");
     assert_eq!(run.code, Some(1));
     assert!(run.stdout.starts_with("name           pdf\n"), "{}", run.stdout);
     assert!(
-        run.stderr.contains("error[not-a-file]: it is a FIFO, not a regular file"),
+        run.stderr.contains("error[not-a-file]: expected a regular file, found a FIFO"),
         "{}",
         run.stderr
     );
@@ -81,7 +81,7 @@ fn show_and_prompt_agree_on_who_may_invoke() {
 }
 
 #[test]
-fn a_skill_is_shown_and_checked_by_its_name_wherever_it_is() {
+fn show_and_validate_find_a_skill_by_name_in_any_location() {
     let env = TestEnv::with(SKILLS);
     env.write("skills/broken/SKILL.md", b"no frontmatter\n");
     for command in ["show", "validate"] {

@@ -44,7 +44,7 @@ fn env() -> TestEnv {
 }
 
 #[test]
-fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
+fn a_generated_bundle_replaces_only_one_from_the_same_package() {
     let env = env();
     let first: Value =
         serde_json::from_str(&openskills(&env, "skillify my.math --json").stdout).unwrap();
@@ -71,7 +71,7 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
     );
     // Its library is there, so it can be activated.
     assert_eq!(openskills(&env, "activate my-math --dir skills").code, Some(0));
-    // Another version shows its difference, and replaces only with a word.
+    // Another version shows its difference, and replaces only with approval.
     let text = std::fs::read_to_string(env.path("lib/my.math/man/add.Rd")).unwrap();
     env.write("lib/my.math/man/add.Rd", text.replace("a vector", "a list").as_bytes());
     let shown = openskills(&env, "skillify my.math --output skills --diff");
@@ -93,10 +93,14 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
             .unwrap()
             .contains("a list")
     );
-    // What somebody wrote is theirs.
+    // What someone else wrote is not replaced.
     env.write("mine/my-math/SKILL.md", b"---\nname: my-math\ndescription: mine\n---\n");
     let run = openskills(&env, "skillify my.math --output mine --yes");
-    assert!(run.code == Some(2) && run.stderr.contains("was not derived from"), "{}", run.stderr);
+    assert!(
+        run.code == Some(2) && run.stderr.contains("not generated from the R package `my.math`"),
+        "{}",
+        run.stderr
+    );
     let run = openskills(&env, "skillify python:my-tools --output skills");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(
@@ -104,10 +108,10 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
             .unwrap()
             .contains("where it is")
     );
-    // What somebody changed in a bundle is kept.
+    // Edits in a bundle are kept.
     env.write("skills/my-math/references/add.md", b"mine\n");
     let run = openskills(&env, "skillify my.math --output skills --yes");
-    assert!(run.stderr.contains("what was edited is kept in"), "{}", run.stderr);
+    assert!(run.stderr.contains("your edited version was backed up to "), "{}", run.stderr);
     let backups = env.path("../home/.local/share/openskills/backups");
     let kept = std::fs::read_dir(backups).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read_to_string(kept.join("references/add.md")).unwrap(), "mine\n");
@@ -117,9 +121,9 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
     let run = openskills(&env, "skillify ./js --output skills --yes");
     assert!(run.code == Some(2) && run.stderr.contains("npm package `my.math`"), "{}", run.stderr);
     for (words, code, told) in [
-        ("skillify nobody", 3, "no installed package `nobody`"),
+        ("skillify missing", 3, "no installed package named `missing`"),
         ("skillify ./none", 2, "cannot read"),
-        ("skillify ./lib", 1, "it is no package"),
+        ("skillify ./lib", 1, "not an R (DESCRIPTION)"),
         ("skillify my.math --diff", 2, "--output"),
     ] {
         let run = openskills(&env, words);
@@ -130,7 +134,7 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
 
 /// An installed package of Python may be one module, or have folders of other names: its RECORD says so.
 #[test]
-fn an_installed_package_of_python_is_what_its_record_lists() {
+fn the_files_of_a_python_package_are_read_from_its_record() {
     let env = env();
     for (name, text) in [
         ("solo-1.0.dist-info/METADATA", "Name: solo\nVersion: 1.0\nSummary: One module\n"),
@@ -158,11 +162,15 @@ fn an_installed_package_of_python_is_what_its_record_lists() {
 }
 
 #[test]
-fn a_program_of_the_users_rewrites_sections_and_is_named() {
+fn a_summarize_command_rewrites_sections_and_is_recorded() {
     let env = env();
     let endless = ["skillify", "my.math", "--summarize", "yes"];
     let run = env.run_args(env!("CARGO_BIN_EXE_openskills"), &endless);
-    assert!(run.code == Some(1) && run.stderr.contains("more than 1 MiB"), "{}", run.stderr);
+    assert!(
+        run.code == Some(1) && run.stderr.contains("output is larger than 1 MiB"),
+        "{}",
+        run.stderr
+    );
     let words = [
         "skillify",
         "my.math",
@@ -184,11 +192,11 @@ fn a_program_of_the_users_rewrites_sections_and_is_named() {
         env!("CARGO_BIN_EXE_openskills"),
         &["skillify", "my.math", "--summarize", "exit 3"],
     );
-    assert!(run.code == Some(1) && run.stderr.contains("fails"), "{}", run.stderr);
+    assert!(run.code == Some(1) && run.stderr.contains("`exit 3` failed: "), "{}", run.stderr);
 }
 
 #[test]
-fn a_diff_writes_nothing_and_a_wheel_is_read() {
+fn diff_writes_nothing_and_wheels_are_supported() {
     let env = env();
     let run = openskills(&env, "skillify my.math --output skills --diff");
     assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! What a run committed is taken back, and an active skill is ended.
+//! `undo` reverts what a run applied, and `deactivate` ends an active skill.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -59,28 +59,32 @@ fn listed(env: &TestEnv) -> String {
 }
 
 #[test]
-fn what_a_run_committed_is_taken_back() {
+fn undo_reverts_the_applied_changes_of_a_run() {
     let env = TestEnv::with(SKILLS);
     fs::set_permissions(env.path("w/gone/b"), fs::Permissions::from_mode(0o750)).unwrap();
     let before = listed(&env);
     let nothing = openskills(&env, "undo --workspace w");
     assert_eq!(nothing.code, Some(2), "{}", nothing.stderr);
-    assert!(nothing.stderr.contains("no run has committed anything to"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("nothing to undo in"), "{}", nothing.stderr);
     let done = run(&env, "change.sh");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
-    assert!(done.stderr.contains("`openskills undo --workspace w` takes back"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("to revert them, run `openskills undo --workspace w`"),
+        "{}",
+        done.stderr
+    );
     let after = listed(&env);
     assert_ne!(before, after);
     let dry = openskills(&env, "undo --workspace w --dry-run");
-    assert!(dry.stderr.contains("would take back") || dry.stdout.contains("would take back"));
+    assert!(dry.stderr.contains("would revert") || dry.stdout.contains("would revert"));
     assert_eq!(listed(&env), after);
     let undone = openskills(&env, "undo --workspace w --json");
     assert_eq!(undone.code, Some(0), "{}", undone.stderr);
-    let told: Value = serde_json::from_str(&undone.stdout).unwrap();
+    let json: Value = serde_json::from_str(&undone.stdout).unwrap();
     let done = |path: &str| {
-        let paths = told["paths"].as_array().unwrap();
+        let paths = json["paths"].as_array().unwrap();
         let one = paths.iter().find(|one| one["path"] == path).unwrap();
-        one["done"].as_str().unwrap().to_owned()
+        one["action"].as_str().unwrap().to_owned()
     };
     assert_eq!(
         [done("made.txt"), done("gone/a"), done("old.txt")],
@@ -95,21 +99,21 @@ fn what_a_run_committed_is_taken_back() {
 }
 
 #[test]
-fn what_somebody_changed_since_is_not_taken_back() {
+fn undo_refuses_to_revert_files_that_were_changed_since() {
     let env = TestEnv::with(SKILLS);
     run(&env, "change.sh");
     env.write("w/sub/deep/file", b"mine");
     let after = listed(&env);
     let refused = openskills(&env, "undo --workspace w");
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("sub/deep/file has been changed since"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("sub/deep/file` has been changed since"), "{}", refused.stderr);
     assert_eq!(listed(&env), after);
     // Back as the run left it; something else in a folder of its keeps the folder.
     env.write("w/sub/deep/file", b"x\n");
     env.write("w/sub/deep/mine", b"mine");
     let undone = openskills(&env, "undo --workspace w");
     assert_eq!(undone.code, Some(0), "{}", undone.stderr);
-    assert!(undone.stderr.contains("sub/deep stays"), "{}", undone.stderr);
+    assert!(undone.stderr.contains("kept sub/deep: not empty"), "{}", undone.stderr);
     assert!(env.path("w/sub/deep/mine").exists() && !env.path("w/sub/deep/file").exists());
     // A folder that became a link leads nowhere.
     run(&env, "change.sh");
@@ -120,7 +124,7 @@ fn what_somebody_changed_since_is_not_taken_back() {
 }
 
 #[test]
-fn only_the_last_commit_is_taken_back() {
+fn undo_reverts_only_the_last_applied_run() {
     let env = TestEnv::with(SKILLS);
     run(&env, "change.sh");
     run(&env, "more.sh");
@@ -133,7 +137,7 @@ fn only_the_last_commit_is_taken_back() {
 }
 
 #[test]
-fn a_run_that_fails_to_commit_leaves_the_undo_of_the_run_before() {
+fn a_run_that_applies_nothing_keeps_the_previous_undo() {
     for script in ["delete.sh", "protected.sh"] {
         let env = TestEnv::with(SKILLS);
         let before = listed(&env);
@@ -148,36 +152,32 @@ fn a_run_that_fails_to_commit_leaves_the_undo_of_the_run_before() {
 }
 
 #[test]
-fn a_dry_run_checks_what_the_real_one_does() {
+fn a_dry_run_of_undo_makes_the_same_checks_as_a_real_one() {
     let env = TestEnv::with(SKILLS);
     run(&env, "change.sh");
     env.write("w/old.txt", b"mine");
     let [dry, real] =
         ["undo --workspace w --dry-run", "undo --workspace w"].map(|call| openskills(&env, call));
     assert_eq!((dry.code, &dry.stderr), (real.code, &real.stderr));
-    assert!(dry.code == Some(1) && !dry.stdout.contains("would take back"), "{}", dry.stdout);
+    assert!(dry.code == Some(1) && !dry.stdout.contains("would revert"), "{}", dry.stdout);
     // What would stay is known beforehand; what is not kept any more is found.
     env.write("w/old.txt", b"new\n");
     env.write("w/sub/mine", b"mine");
     let dry = openskills(&env, "undo --workspace w --dry-run");
     assert_eq!(dry.code, Some(0), "{}", dry.stderr);
-    assert!(
-        dry.stderr.contains("w/sub stays") || dry.stderr.contains("sub stays"),
-        "{}",
-        dry.stderr
-    );
+    assert!(dry.stderr.contains("kept sub: not empty"), "{}", dry.stderr);
     let state = env.path("../home/.local/state/openskills/undo");
     let spoil = format!("echo other | tee {}/*/old-* > spoiled", state.display());
     assert_eq!(env.run_args("sh", &["-c", &spoil]).code, Some(0));
     for call in ["undo --workspace w --dry-run", "undo --workspace w"] {
         let lost = openskills(&env, call);
         assert_eq!(lost.code, Some(1), "{}", lost.stderr);
-        assert!(lost.stderr.contains("is not kept any more"), "{}", lost.stderr);
+        assert!(lost.stderr.contains("the saved original of"), "{}", lost.stderr);
     }
 }
 
 #[test]
-fn more_than_is_kept_is_told_by_the_run_and_by_undo() {
+fn run_and_undo_report_changes_that_are_too_large_to_undo() {
     let env = TestEnv::with(SKILLS);
     assert_eq!(run(&env, "more.sh").code, Some(0));
     let grow = || fs::File::create(env.path("w/big")).unwrap().set_len(65 << 20).unwrap();
@@ -185,18 +185,18 @@ fn more_than_is_kept_is_told_by_the_run_and_by_undo() {
     let done = run(&env, "empty.sh");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let why = "it replaced more than 64 MiB";
-    assert!(done.stderr.contains(&format!("cannot take this run back: {why}")), "{}", done.stderr);
+    assert!(done.stderr.contains(&format!("this run cannot be undone: {why}")), "{}", done.stderr);
     let refused = openskills(&env, "undo --workspace w");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains(why) && !refused.stderr.contains("hint"), "{}", refused.stderr);
-    assert!(env.path("w/more.txt").exists(), "the run before it is not taken back");
+    assert!(env.path("w/more.txt").exists(), "the run before it is not undone");
     grow();
     let call = "run many empty.sh --dir s --approve-once --workspace w --json";
-    let told: Value = serde_json::from_str(&openskills(&env, call).stdout).unwrap();
+    let json: Value = serde_json::from_str(&openskills(&env, call).stdout).unwrap();
     assert_eq!(
-        (&told["canUndo"], &told["cannotUndo"]),
+        (&json["canUndo"], &json["cannotUndo"]),
         (&Value::from(false), &Value::from(why)),
-        "{told}"
+        "{json}"
     );
     // The next one that is kept can be.
     assert_eq!(run(&env, "change.sh").code, Some(0));
@@ -204,23 +204,23 @@ fn more_than_is_kept_is_told_by_the_run_and_by_undo() {
 }
 
 #[test]
-fn after_direct_writes_no_run_before_is_taken_back() {
+fn undo_is_refused_after_direct_writes() {
     let env = TestEnv::with(SKILLS);
     assert_eq!(run(&env, "change.sh").code, Some(0));
     let call = "run many more.sh --dir s --approve-once --workspace w --direct-writes --deletions";
     let direct = openskills(&env, call);
     assert_eq!(direct.code, Some(0), "{}", direct.stderr);
-    assert!(direct.stderr.contains("cannot take this run back: it wrote"), "{}", direct.stderr);
+    assert!(direct.stderr.contains("this run cannot be undone: it wrote"), "{}", direct.stderr);
     let after = listed(&env);
     for call in ["undo --workspace w", "undo --workspace w --dry-run"] {
         let refused = openskills(&env, call);
         assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-        let why = "cannot be taken back: it wrote to the workspace directly";
+        let why = "it wrote to the workspace directly";
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
     assert_eq!(listed(&env), after);
     // A run that is refused before it starts changes nothing of that.
-    assert_eq!(run(&env, "empty.sh").code, Some(0), "it commits again");
+    assert_eq!(run(&env, "empty.sh").code, Some(0), "it applies changes again");
     let call = "run many more.sh --dir s --approve-once --workspace w --direct-writes";
     assert_eq!(openskills(&env, call).code, Some(125));
     assert_eq!(openskills(&env, "undo --workspace w").code, Some(0));
@@ -234,15 +234,19 @@ fn direct_writes_without_deletions_are_refused() {
     let call = "run many delete.sh --dir s --approve-once --workspace w --direct-writes";
     let refused = openskills(&env, call);
     assert_eq!(refused.code, Some(125), "{}", refused.stderr);
-    assert!(refused.stderr.contains("cannot be kept from deleting files"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("direct writes cannot be allowed without deletions"),
+        "{}",
+        refused.stderr
+    );
     assert!(refused.stderr.contains("--direct-writes --deletions"), "{}", refused.stderr);
     assert!(env.path("w/old.txt").exists());
     let approve = openskills(&env, "approve many --dir s --direct-writes --yes");
     assert_eq!(approve.code, Some(4), "{}", approve.stderr);
     let both = openskills(&env, &format!("{call} --deletions --json"));
     assert_eq!(both.code, Some(0), "{}", both.stderr);
-    let told: Value = serde_json::from_str(&both.stdout).unwrap();
-    let granted = told["record"]["permissions_granted"].to_string();
+    let json: Value = serde_json::from_str(&both.stdout).unwrap();
+    let granted = json["record"]["permissions_granted"].to_string();
     assert!(
         granted.contains("workspace, directly") && granted.contains("write: deletions"),
         "{granted}"
@@ -251,18 +255,14 @@ fn direct_writes_without_deletions_are_refused() {
 }
 
 #[test]
-fn kinds_and_rights_of_folders_are_committed_and_taken_back() {
+fn file_kinds_and_folder_modes_are_applied_and_reverted() {
     let env = TestEnv::with(SKILLS);
     let made = "cd w && ln -s old.txt l1 && ln -s gone l2 && echo f > f1 && mkdir -m 755 closed && echo x > closed/x";
     assert_eq!(env.run_args("sh", &["-c", made]).code, Some(0));
     let before = listed(&env);
     let refused = openskills(&env, "run many kinds.sh --dir s --approve-once --workspace w");
     assert_eq!(refused.code, Some(125));
-    assert!(
-        refused.stderr.contains("would be deleted, which was not approved"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("which was not approved"), "{}", refused.stderr);
     let done = run(&env, "kinds.sh");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stderr.contains("mode closed (755 -> 700)"), "{}", done.stderr);
@@ -276,13 +276,13 @@ fn kinds_and_rights_of_folders_are_committed_and_taken_back() {
 }
 
 #[test]
-fn owners_are_kept_by_a_commit_and_given_back() {
+fn apply_and_undo_keep_file_owners() {
     let env = TestEnv::with(SKILLS);
     let owners =
         || env.run_args("sh", &["-c", "cd w && find . -printf '%p %U %G\n' | sort"]).stdout;
     if env.run_args("sh", &["-c", "chown -R 1234:2345 w/old.txt w/gone w/mode.sh"]).code != Some(0)
     {
-        return skip("owners_are_kept_by_a_commit_and_given_back", "only root gives files away");
+        return skip("apply_and_undo_keep_file_owners", "only root gives files away");
     }
     let before = owners();
     assert_eq!(run(&env, "change.sh").code, Some(0));
@@ -293,12 +293,12 @@ fn owners_are_kept_by_a_commit_and_given_back() {
 
 /// A call that fails anywhere leaves all of it as the run did; a killed one is completed by the next.
 #[test]
-fn undo_is_all_or_nothing_whatever_fails() {
+fn undo_is_all_or_nothing_at_every_failure() {
     const OPENSKILLS: &str = env!("CARGO_BIN_EXE_openskills");
     for fault in [Fault::Deny, Fault::Kill] {
         let env = TestEnv::with(SKILLS);
         if !env.has_faults() {
-            return skip("undo_is_all_or_nothing_whatever_fails", "`strace` is not there");
+            return skip("undo_is_all_or_nothing_at_every_failure", "`strace` is not there");
         }
         let made =
             "cd w && ln -s old.txt l1 && ln -s gone l2 && echo f > f1 && mkdir -m 755 closed";
@@ -309,8 +309,8 @@ fn undo_is_all_or_nothing_whatever_fails() {
         let call = [OPENSKILLS, "undo", "--workspace", "w"];
         let mut codes = std::collections::BTreeSet::new();
         let faults = env.at_each_change(fault, &call, |at, done| {
-            // The folder that it worked in may stay, if it could not be removed; then that is told.
-            let left = done.stderr.contains(".tmp stays");
+            // The staging folder may stay if it cannot be removed; then a note says so.
+            let left = done.stderr.contains(".tmp: not empty");
             let listed = || {
                 let all = listed(&env);
                 let is_kept = |line: &&str| !(left && line.contains(".openskills-undo-"));
@@ -327,7 +327,7 @@ fn undo_is_all_or_nothing_whatever_fails() {
                 };
                 assert!(is_whole, "{at}: {:?} {}: {now}", done.code, done.stderr);
             }
-            // Where it was all done, and only what was kept for it was left, there is nothing to do any more.
+            // If everything was undone and only the backup was left, there is nothing more to do.
             let again = openskills(&env, "undo --workspace w");
             let is_over = now == before && again.code == Some(2);
             assert!(again.code == Some(0) || is_over, "{at}: {}", again.stderr);
@@ -339,7 +339,7 @@ fn undo_is_all_or_nothing_whatever_fails() {
 }
 
 #[test]
-fn an_edited_skill_is_activated_again_and_an_active_one_is_ended() {
+fn an_edited_skill_must_be_activated_again_or_deactivated() {
     let env = TestEnv::with(SKILLS);
     let write = |env: &TestEnv| {
         openskills(env, r#"check-tool --tool Write --input {"file_path":"a"} --session 7 --dir s"#)
@@ -357,7 +357,7 @@ fn an_edited_skill_is_activated_again_and_an_active_one_is_ended() {
     );
     // What it is now holds, and not what it was.
     assert_eq!(openskills(&env, activate).code, Some(0));
-    assert!(!write(&env).stdout.contains("gone or changed"), "{}", write(&env).stdout);
+    assert!(!write(&env).stdout.contains("was removed or changed"), "{}", write(&env).stdout);
     // A reader that goes away does not leave the session without any.
     env.write("s/tight/SKILL.md", b"---\nname: tight\ndescription: d\n---\nThird.\n");
     let program = env!("CARGO_BIN_EXE_openskills");

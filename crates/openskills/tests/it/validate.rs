@@ -7,7 +7,7 @@ use testkit::TestEnv;
 use crate::{SKILLS, openskills};
 
 #[test]
-fn a_valid_skill_is_one_line() {
+fn a_valid_skill_is_reported_on_one_line() {
     let env = TestEnv::with(SKILLS);
     for path in
         ["skills/pdf", "skills/pdf/", "./skills/pdf", "skills/pdf/SKILL.md", "skills/csv/../pdf"]
@@ -19,7 +19,7 @@ fn a_valid_skill_is_one_line() {
 }
 
 #[test]
-fn the_working_folder_is_a_skill_too() {
+fn validate_accepts_the_working_folder() {
     let env = TestEnv::with(SKILLS);
     let program = env!("CARGO_BIN_EXE_openskills");
     for arguments in ["validate .", "validate", "validate SKILL.md", "validate ../pdf"] {
@@ -29,7 +29,7 @@ fn the_working_folder_is_a_skill_too() {
 }
 
 #[test]
-fn an_invalid_skill_is_explained() {
+fn every_error_of_an_invalid_skill_is_explained() {
     expect![[r#"
         exit 1
         stdout: Invalid skill: skills/csv (5 errors)
@@ -40,40 +40,40 @@ fn an_invalid_skill_is_explained() {
         stderr:   |       ^^^^^^^^^
         stderr:   = hint: write `name: csv`
         stderr:
-        stderr: error[name-characters]: `name` is `CSV Tools`; ' ' is not allowed, only letters, digits and hyphens are
+        stderr: error[name-characters]: `name` is `CSV Tools`; ' ' is not allowed; use only letters, digits and hyphens
         stderr:  --> skills/csv/SKILL.md:2:7
         stderr:   |
         stderr: 2 | name: CSV Tools
         stderr:   |       ^^^^^^^^^
         stderr:   = hint: write `name: csv`
         stderr:
-        stderr: error[name-directory]: `name` is `CSV Tools`, but the folder is `csv`; they must be the same
+        stderr: error[name-directory]: `name` is `CSV Tools`, but the folder is `csv`; they must match
         stderr:  --> skills/csv/SKILL.md:2:7
         stderr:   |
         stderr: 2 | name: CSV Tools
         stderr:   |       ^^^^^^^^^
         stderr:   = hint: write `name: csv`
         stderr:
-        stderr: error[unquoted-value]: the value of `description` must be quoted: it holds a colon, which starts a new value in YAML
+        stderr: error[unquoted-value]: the value of `description` must be quoted: it contains a colon, which starts a new value in YAML
         stderr:  --> skills/csv/SKILL.md:3:14
         stderr:   |
         stderr: 3 | description: Use when: asked
         stderr:   |              ^^^^^^^^^^^^^^^
         stderr:   = hint: write `description: 'Use when: asked'`
         stderr:
-        stderr: error[unknown-field]: `version` is not a field of a skill
+        stderr: error[unknown-field]: unknown field `version`
         stderr:  --> skills/csv/SKILL.md:4:1
         stderr:   |
         stderr: 4 | version: 1.0
         stderr:   | ^^^^^^^
-        stderr:   = hint: put it under `metadata`, where every key is welcome
+        stderr:   = hint: move it under `metadata`, which accepts any key
         stderr:
     "#]]
         .assert_eq(&openskills(&TestEnv::with(SKILLS), "validate skills/csv").transcript());
 }
 
 #[test]
-fn a_tree_of_skills_is_checked_and_summed_up() {
+fn validate_recursive_checks_every_skill_and_prints_a_summary() {
     let run = openskills(&TestEnv::with(SKILLS), "validate --recursive skills");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stdout, "Invalid skill: skills/csv (5 errors)\nValid skill: skills/pdf\n");
@@ -81,7 +81,7 @@ fn a_tree_of_skills_is_checked_and_summed_up() {
 }
 
 #[test]
-fn lenient_loads_what_can_be_loaded() {
+fn lenient_mode_reports_recoverable_errors_as_warnings() {
     let run = openskills(&TestEnv::with(SKILLS), "validate --lenient skills/csv");
     assert_eq!(
         (run.code, run.stdout.as_str()),
@@ -90,27 +90,27 @@ fn lenient_loads_what_can_be_loaded() {
 }
 
 #[test]
-fn warnings_fail_only_when_asked() {
+fn warnings_fail_only_with_strict_warnings() {
     let env =
         TestEnv::with("//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\nSee [x](no.md).\n");
     let run = openskills(&env, "validate s");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Valid skill: s (1 warning)\n"));
     assert!(
-        run.stderr.contains("warning[reference-missing]: `no.md` is not in the skill"),
+        run.stderr.contains("warning[reference-missing]: `no.md` does not exist in the skill"),
         "{}",
         run.stderr
     );
     let run = openskills(&env, "validate s --strict-warnings");
     assert_eq!(run.code, Some(1));
     assert!(
-        run.stderr.ends_with("error: there are warnings, and --strict-warnings is given\n"),
+        run.stderr.ends_with("error: there are warnings, and --strict-warnings is set\n"),
         "{}",
         run.stderr
     );
 }
 
 #[test]
-fn links_are_checked_whatever_else_is_wrong() {
+fn links_are_checked_even_if_there_are_other_errors() {
     let env =
         TestEnv::with("//- /s/SKILL.md\n---\nname: S\ndescription: d\n---\nSee [x](no.md).\n");
     let run = openskills(&env, "validate s");
@@ -121,7 +121,7 @@ fn links_are_checked_whatever_else_is_wrong() {
 }
 
 #[test]
-fn a_dangling_link_is_not_suggested_for_itself() {
+fn a_dangling_symlink_is_not_suggested_as_a_correction_of_itself() {
     let env = TestEnv::new();
     std::fs::create_dir(env.path("s")).unwrap();
     symlink("nowhere", env.path("s/SKILL.md")).unwrap();
@@ -129,7 +129,7 @@ fn a_dangling_link_is_not_suggested_for_itself() {
 }
 
 #[test]
-fn json_has_every_problem_with_its_place() {
+fn json_has_every_problem_with_its_position() {
     let run = openskills(&TestEnv::with(SKILLS), "validate --json skills/csv skills/pdf");
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -146,7 +146,7 @@ fn json_has_every_problem_with_its_place() {
 }
 
 #[test]
-fn sarif_names_rules_and_places() {
+fn sarif_contains_rules_and_locations() {
     let run = openskills(&TestEnv::with(SKILLS), "validate --sarif -r skills");
     assert_eq!(run.code, Some(1));
     let log: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -161,7 +161,7 @@ fn sarif_names_rules_and_places() {
 }
 
 #[test]
-fn a_path_that_is_not_there_gets_advice_and_hides_no_other() {
+fn a_missing_path_gets_a_hint_and_other_paths_are_still_checked() {
     let run = openskills(&TestEnv::with(SKILLS), "validate skills/pfd skills/pdf");
     assert_eq!(
         run.transcript(),
@@ -177,29 +177,21 @@ stderr:
 }
 
 #[test]
-fn what_is_no_skill_says_what_it_is() {
+fn paths_without_a_valid_skill_file_are_explained() {
     let env = TestEnv::with(
         "//- /empty/readme.md\n//- /upper/Skill.md\n---\nname: upper\ndescription: d\n---\nB.\n//- /lower/skill.md\n---\nname: lower\ndescription: d\n---\nB.\n",
     );
     for (arguments, code, said) in [
-        ("validate empty", 1, "error[no-skill-file]: there is no SKILL.md in this folder"),
-        (
-            "validate empty/readme.md",
-            1,
-            "error[no-skill-file]: this is neither a folder nor a SKILL.md",
-        ),
-        (
-            "validate -r empty",
-            1,
-            "error[nothing-found]: there is no SKILL.md at or below this folder",
-        ),
+        ("validate empty", 1, "error[no-skill-file]: no SKILL.md in this folder"),
+        ("validate empty/readme.md", 1, "error[no-skill-file]: neither a folder nor a SKILL.md"),
+        ("validate -r empty", 1, "error[nothing-found]: no SKILL.md in or below this folder"),
         (
             "validate upper",
             1,
-            "error[file-name-case]: the file is called `Skill.md`; the standard asks for `SKILL.md`",
+            "error[file-name-case]: the file is named `Skill.md`; the standard requires `SKILL.md`",
         ),
-        ("validate upper --lenient", 0, "warning[file-name-case]: the file is called `Skill.md`"),
-        ("validate lower", 0, "warning[file-name]: the file is called `skill.md`"),
+        ("validate upper --lenient", 0, "warning[file-name-case]: the file is named `Skill.md`"),
+        ("validate lower", 0, "warning[file-name]: the file is named `skill.md`"),
         ("validate -r none", 2, "error[path-not-found]: the path does not exist"),
     ] {
         let run = openskills(&env, arguments);
@@ -209,7 +201,7 @@ fn what_is_no_skill_says_what_it_is() {
 }
 
 #[test]
-fn a_folder_reached_through_a_link_has_the_name_it_was_called_by() {
+fn a_symlinked_folder_is_checked_under_the_name_of_the_symlink() {
     let env = TestEnv::with(SKILLS);
     symlink("skills/pdf", env.path("pdf")).unwrap();
     assert_eq!(openskills(&env, "validate pdf").code, Some(0));
@@ -218,7 +210,7 @@ fn a_folder_reached_through_a_link_has_the_name_it_was_called_by() {
 }
 
 #[test]
-fn the_codex_file_is_read_as_well() {
+fn the_codex_file_is_validated_as_well() {
     let env = TestEnv::with(SKILLS);
     env.write("skills/pdf/agents/openai.yaml", b"policy: [\n");
     let run = openskills(&env, "validate skills/pdf");
@@ -229,7 +221,7 @@ fn the_codex_file_is_read_as_well() {
 
 /// What `approve` refuses is a problem here, too.
 #[test]
-fn files_and_manifests_that_cannot_be_approved_are_problems() {
+fn files_and_manifests_that_cannot_be_approved_are_reported() {
     let env = TestEnv::with("");
     let names = ["link", "fifo", "manifest", "deep"];
     for name in names {
@@ -243,9 +235,9 @@ fn files_and_manifests_that_cannot_be_approved_are_problems() {
     env.write("s/manifest/csk-skill.json", b"{\"schema_version\": 9}");
     for (name, told) in [
         ("link", "s/link/x"),
-        ("fifo", "it is a FIFO"),
+        ("fifo", "found a FIFO"),
         ("manifest", "s/manifest/csk-skill.json:1:20"),
-        ("deep", "holds more than 32 folders"),
+        ("deep", "contains more than 32 nested folder levels"),
     ] {
         let run = openskills(&env, &format!("validate s/{name}"));
         assert_eq!(run.code, Some(1), "{name}: {}", run.stdout);
@@ -255,7 +247,7 @@ fn files_and_manifests_that_cannot_be_approved_are_problems() {
 }
 
 #[test]
-fn a_skill_is_named_instead_of_its_folder() {
+fn validate_and_show_accept_the_name_of_a_skill() {
     let env = TestEnv::with(
         "//- /.agents/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: Reads PDFs when asked.\n---\nBody.\n",
     );
@@ -265,12 +257,12 @@ fn a_skill_is_named_instead_of_its_folder() {
     assert_eq!(none.code, Some(2));
     assert!(none.stderr.contains("did you mean `pdf`?"), "{}", none.stderr);
     let none = openskills(&env, "show something");
-    assert!(none.stderr.contains("`openskills list` shows those"), "{}", none.stderr);
+    assert!(none.stderr.contains("run `openskills list` to see all skills"), "{}", none.stderr);
 }
 
 /// `skill.md` counts everywhere; what is made of it has the name of the standard.
 #[test]
-fn a_small_skill_md_counts_everywhere() {
+fn a_lowercase_skill_md_is_accepted_by_every_command() {
     let env = TestEnv::with(
         "//- /s/low/skill.md\n---\nname: low\ndescription: Does it when asked.\n---\nBody.\n",
     );
@@ -287,14 +279,14 @@ fn a_small_skill_md_counts_everywhere() {
 
 /// What `approve` refuses is seen, however strictly the rest is read; what it accepts is no error.
 #[test]
-fn what_approve_refuses_is_seen() {
+fn validate_reports_what_approve_refuses() {
     let env = TestEnv::with(
         "//- /s/SKILL.md\n---\nname: s\ndescription: d\ndisable-model-invocation: true\nuser-invocable: false\n---\nB.\n",
     );
     for more in ["", " --lenient"] {
         let off = openskills(&env, &format!("validate s{more}"));
         assert!(
-            off.stderr.contains("neither the model nor the user may start it"),
+            off.stderr.contains("neither the model nor the user may invoke this skill"),
             "{}",
             off.stderr
         );

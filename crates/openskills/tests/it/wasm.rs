@@ -92,7 +92,7 @@ fn json(run: &Run) -> Value {
 }
 
 #[test]
-fn a_module_runs_and_its_json_is_data() {
+fn a_module_runs_and_its_json_output_is_parsed() {
     let env = machine(&[("wasm/skill.wasm", hello()), ("scripts/a.py", b"print(1)".to_vec())]);
     let plain = run(&env, "");
     assert_eq!(
@@ -129,7 +129,7 @@ fn a_module_runs_and_its_json_is_data() {
 }
 
 #[test]
-fn a_module_is_given_its_variables_and_nothing_of_the_machine() {
+fn a_module_gets_its_own_variables_and_none_of_the_host() {
     let env = machine(&[("wasm/skill.wasm", echo())]);
     let env = env.var("SECRET", "CANARY").var("TZ", "Europe/Berlin").var("LC_ALL", "C");
     let text = run(&env, "--input {\"a\":1} --timeout 5s --seed 9").stdout;
@@ -149,7 +149,7 @@ fn a_module_is_given_its_variables_and_nothing_of_the_machine() {
 }
 
 #[test]
-fn ends_that_are_not_good_are_told_with_their_reason() {
+fn failed_module_runs_report_the_reason() {
     let env = machine(&[
         ("wasm/spin.wasm", does("(loop $again (br $again))")),
         ("wasm/trap.wasm", does("(drop (i32.div_u (i32.const 1) (i32.const 0)))")),
@@ -161,10 +161,14 @@ fn ends_that_are_not_good_are_told_with_their_reason() {
     ]);
     for stage in ["never", "always"] {
         for (module, code, note) in [
-            ("spin.wasm --timeout 1s", 124, "it took too long, and was ended after 1 s; --timeout"),
-            ("trap.wasm", 134, "it trapped: wasm trap: integer divide by zero"),
-            ("grow.wasm", 137, "it took too much memory, more than 128 MiB; --memory"),
-            ("flood.wasm", 137, "it wrote too much"),
+            ("spin.wasm --timeout 1s", 124, "timed out after 1s; raise the limit with --timeout"),
+            ("trap.wasm", 134, "the module trapped: wasm trap: integer divide by zero"),
+            (
+                "grow.wasm",
+                137,
+                "exceeded the memory limit of 128 MiB; raise the limit with --memory",
+            ),
+            ("flood.wasm", 137, "it produced too much output"),
         ] {
             let ended = run(&env, &format!("{module} --wasm-stage {stage}"));
             assert_eq!(ended.code, Some(code), "{module}: {}", ended.stderr);
@@ -183,7 +187,7 @@ fn ends_that_are_not_good_are_told_with_their_reason() {
 }
 
 #[test]
-fn a_strangers_module_runs_inside_the_sandbox_as_well() {
+fn a_third_party_module_runs_inside_the_sandbox_as_well() {
     let env = TestEnv::with("//- /work/.git/HEAD\nref: x\n//- /work/kept\noriginal\n");
     write_skill(&env, "work/.claude/skills/theirs", SKILL, &[("wasm/skill.wasm", hello())]);
     let there = |arguments: &str| openskills(&env, &format!("{arguments} --project work"));
@@ -210,7 +214,7 @@ fn a_strangers_module_runs_inside_the_sandbox_as_well() {
 }
 
 #[test]
-fn a_workspace_is_written_through_the_layer() {
+fn a_module_writes_the_workspace_through_the_sandbox_layer() {
     // The third descriptor is the skill, the fourth the workspace.
     let env = machine(&[("wasm/skill.wasm", does("(call $make (i32.const 4))"))]);
     let dry = run(&env, "--workspace work --dry-run");
@@ -222,15 +226,19 @@ fn a_workspace_is_written_through_the_layer() {
     );
     let done = json(&run(&env, "--workspace work --json"));
     assert_eq!(
-        (&done["committed"], &done["wasm"]["staged"]),
+        (&done["applied"], &done["wasm"]["staged"]),
         (&Value::Bool(true), &Value::Bool(true)),
         "{done}"
     );
     assert!(env.path("work/made.txt").exists());
     let never = run(&env, "--workspace work --wasm-stage never");
     assert_eq!(never.code, Some(125));
-    assert!(never.stderr.contains("written only from inside the sandbox"), "{}", never.stderr);
-    // Nothing stands between a module in this process and protected names, so it is not let near them.
+    assert!(
+        never.stderr.contains("a module can only write to a workspace inside the sandbox"),
+        "{}",
+        never.stderr
+    );
+    // Nothing protects names from a module in this process, so it may not write there.
     fs::remove_file(env.path("work/made.txt")).unwrap();
     approve(&env, "s/mod", "--dir s --direct-writes --deletions");
     let direct = run(&env, "--workspace work --direct-writes --deletions --wasm-stage never");
@@ -245,7 +253,7 @@ fn a_workspace_is_written_through_the_layer() {
 }
 
 #[test]
-fn allowed_tools_narrow_what_a_module_is_given() {
+fn allowed_tools_restrict_the_access_of_a_module() {
     let env = TestEnv::with("//- /work/kept\noriginal\n");
     let opens = |rights: &str| {
         module(&format!(
@@ -276,7 +284,7 @@ fn allowed_tools_narrow_what_a_module_is_given() {
 }
 
 #[test]
-fn the_same_seed_writes_the_same_bytes_in_every_process_and_from_the_log() {
+fn the_same_seed_gives_the_same_bytes_in_every_process_and_replay() {
     let spin = does("(loop $again (br $again))");
     let env = machine(&[("wasm/skill.wasm", echo()), ("wasm/spin.wasm", spin)]);
     let hash = |arguments: &str| {
@@ -299,12 +307,8 @@ fn the_same_seed_writes_the_same_bytes_in_every_process_and_from_the_log() {
     // It is logged as any other run, and not repeated itself the next time.
     let words = replay("");
     assert_eq!(words.code, Some(0), "{}", words.stderr);
-    assert!(
-        words.stderr.contains("run again: 23 same, 0 different, 4 not run"),
-        "{}",
-        words.stderr
-    );
-    for why in ["it had no seed", "it had a workspace", "it was ended by the clock"] {
+    assert!(words.stderr.contains("repeated: 23 same, 0 different, 4 not run"), "{}", words.stderr);
+    for why in ["the run had no seed", "the run had a workspace", "the run timed out"] {
         assert!(words.stdout.contains(&format!("not run: {why}")), "{why}: {}", words.stdout);
     }
     assert!(openskills(&env, "log show --json").stdout.contains("\"repeats\":"));
@@ -313,11 +317,11 @@ fn the_same_seed_writes_the_same_bytes_in_every_process_and_from_the_log() {
     env.write("large.json", format!("\"{}\"", "x".repeat(70_000)).as_bytes());
     assert_eq!(run(&env, "--seed 1 --input @large.json").code, Some(0));
     let told = replay("").stdout;
-    assert!(told.contains("look like secrets") && told.contains("are too large"), "{told}");
+    assert!(told.contains("appear to contain secrets") && told.contains("are too large"), "{told}");
     env.write("s/mod/more.md", b"more");
     let drifted = replay("");
     assert_eq!(drifted.code, Some(1));
-    assert!(drifted.stdout.contains("not run: the skill is not what it was"), "{}", drifted.stdout);
+    assert!(drifted.stdout.contains("not run: the skill has changed"), "{}", drifted.stdout);
     // A log that was changed is refused before anything runs.
     let files = fs::read_dir(env.path("../home/.local/state/openskills/log")).unwrap();
     let mut files = files.map(|entry| entry.unwrap().path());
@@ -328,7 +332,7 @@ fn the_same_seed_writes_the_same_bytes_in_every_process_and_from_the_log() {
 }
 
 #[test]
-fn compiled_code_is_believed_only_with_its_seal() {
+fn cached_compiled_code_is_used_only_if_authenticated() {
     let env = machine(&[("wasm/skill.wasm", hello())]);
     let cached = || json(&run(&env, "--json"))["wasm"]["cached"].as_bool().unwrap();
     assert!(!cached() && cached());
@@ -366,7 +370,7 @@ fn compiled_code_is_believed_only_with_its_seal() {
 }
 
 #[test]
-fn modules_that_cannot_run_say_why() {
+fn modules_that_cannot_run_are_refused_with_the_reason() {
     let foreign =
         wat::parse_str(r#"(module (import "env" "system" (func)) (func (export "_start")))"#);
     let env = machine(&[
@@ -381,21 +385,21 @@ fn modules_that_cannot_run_say_why() {
     assert!(
         several
             .stderr
-            .contains("name one of them: wasm/compiled.wasm, wasm/cut.wasm, wasm/foreign.wasm"),
+            .contains("specify one of: wasm/compiled.wasm, wasm/cut.wasm, wasm/foreign.wasm"),
         "{}",
         several.stderr
     );
     for stage in ["never", "always"] {
         for (module, words) in [
-            ("text.wasm", "it is the text form"),
-            ("foreign.wasm", "it imports what is not there: `system` of `env`"),
+            ("text.wasm", "it is in the text format"),
+            ("foreign.wasm", "it imports unknown functions or interfaces: `system` from `env`"),
             ("cut.wasm", "unexpected end-of-file"),
-            ("script.wasm", "it does not begin with `\\0asm`"),
-            ("compiled.wasm", "it does not begin with `\\0asm`"),
+            ("script.wasm", "it does not start with `\\0asm`"),
+            ("compiled.wasm", "it does not start with `\\0asm`"),
         ] {
             let failed = run(&env, &format!("{module} --wasm-stage {stage}"));
             assert_eq!(failed.code, Some(125), "{module}: {failed:?}");
-            let expected = format!("error: the module wasm/{module} cannot be run: ");
+            let expected = format!("error: cannot run module `wasm/{module}`: ");
             assert!(failed.stderr.starts_with(&expected), "{module}: {}", failed.stderr);
             assert!(
                 failed.stderr.contains(words) && failed.stderr.contains("hint: "),
@@ -407,7 +411,7 @@ fn modules_that_cannot_run_say_why() {
 }
 
 #[test]
-fn output_that_is_not_kept_is_told() {
+fn truncated_output_is_reported() {
     let much = does(
         "(call $put (i32.const 0) (i32.const 60000)) (call $put (i32.const 0) (i32.const 60000))",
     );
@@ -416,19 +420,19 @@ fn output_that_is_not_kept_is_told() {
         "(call $put (i32.const 0) (i32.const 60000))"
     );
     let env = machine(&[("wasm/some.wasm", much), ("wasm/more.wasm", does(&often))]);
-    assert!(!run(&env, "some.wasm").stderr.contains("was cut"));
+    assert!(!run(&env, "some.wasm").stderr.contains("was truncated"));
     let cut = run(&env, "more.wasm");
     assert_eq!(cut.code, Some(0));
     assert!(
-        cut.stderr.contains("its output was cut: 1048576 of 1200000 bytes are kept"),
+        cut.stderr.contains("standard output was truncated: kept 1048576 of 1200000 bytes"),
         "{}",
         cut.stderr
     );
-    assert_eq!(json(&run(&env, "more.wasm --json"))["outputCut"], Value::Bool(true));
+    assert_eq!(json(&run(&env, "more.wasm --json"))["outputTruncated"], Value::Bool(true));
 }
 
 #[test]
-fn a_module_that_is_hard_to_compile_is_given_up() {
+fn a_module_that_is_too_expensive_to_compile_is_refused() {
     // Each `if` waits for the one in it: what the compiler holds grows with the depth.
     let deep = 40_000;
     let text = format!(
@@ -443,20 +447,21 @@ fn a_module_that_is_hard_to_compile_is_given_up() {
     let failed = run(&env, "");
     assert_eq!(failed.code, Some(125), "{}", failed.stderr);
     assert!(
-        failed.stderr.contains("cannot be compiled") || failed.stderr.contains("no answer"),
+        failed.stderr.contains("cannot be compiled")
+            || failed.stderr.contains("returned no result"),
         "{}",
         failed.stderr
     );
 }
 
 #[test]
-fn a_module_that_is_too_large_is_told_by_its_name() {
+fn a_module_that_is_too_large_is_reported_by_name() {
     let mut large = b"\0asm\x01\0\0\0".to_vec();
     large.resize((64 << 20) + 1, 0);
     let env = machine(&[("wasm/skill.wasm", large)]);
     let failed = run(&env, "");
     assert_eq!(failed.code, Some(125));
-    let expected = "error: the module wasm/skill.wasm cannot be run: it has 67108865 bytes";
+    let expected = "error: cannot run module `wasm/skill.wasm`: too large: 67108865 bytes";
     assert!(
         failed.stderr.starts_with(expected) && failed.stderr.contains("hint: "),
         "{}",
@@ -465,7 +470,7 @@ fn a_module_that_is_too_large_is_told_by_its_name() {
 }
 
 #[test]
-fn a_module_is_given_variables_and_the_proxy_that_were_approved() {
+fn a_module_gets_the_approved_variables_and_the_proxy() {
     let env = machine(&[("wasm/skill.wasm", echo())]).var("TOKEN", "CANARY").var("OTHER", "x");
     assert_eq!(run(&env, "--env TOKEN").code, Some(125));
     approve(&env, "s/mod", "--dir s --env TOKEN --net example.com");
@@ -491,7 +496,7 @@ fn component(result: u8) -> Vec<u8> {
 }
 
 #[test]
-fn the_record_names_no_capability_that_a_module_did_not_have() {
+fn the_record_lists_only_capabilities_that_a_module_had() {
     let env = TestEnv::with("//- /work/kept\noriginal\n");
     let modules = [("wasm/core.wasm", hello()), ("wasm/part.wasm", component(0))];
     write_skill(&env, "s/any", SKILL, &modules);
@@ -519,7 +524,7 @@ fn the_record_names_no_capability_that_a_module_did_not_have() {
 }
 
 #[test]
-fn a_component_runs_and_its_failure_is_told() {
+fn a_component_runs_and_its_failure_is_reported() {
     let env = machine(&[("wasm/good.wasm", component(0)), ("wasm/bad.wasm", component(1))]);
     for stage in ["never", "always"] {
         assert_eq!(run(&env, &format!("good.wasm --wasm-stage {stage}")).code, Some(0));
@@ -528,7 +533,7 @@ fn a_component_runs_and_its_failure_is_told() {
 }
 
 #[test]
-fn a_single_file_that_is_declared_cannot_be_given_and_is_named() {
+fn a_declared_single_file_is_reported_as_unsupported_for_modules() {
     let env = machine(&[("wasm/skill.wasm", hello())]);
     let note = env.path("../home/note.txt");
     fs::write(&note, "x").unwrap();
@@ -538,9 +543,13 @@ fn a_single_file_that_is_declared_cannot_be_given_and_is_named() {
     approve(&env, "s/mod", "--dir s --read ~/note.txt");
     let done = run(&env, "--seed 1");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
-    assert!(done.stderr.contains("only folders can be given to a module"), "{}", done.stderr);
+    assert!(done.stderr.contains("a module can only access folders"), "{}", done.stderr);
     let replay = openskills(&env, "replay --execute --dir s");
-    assert!(replay.stdout.contains("it had folders beside its own"), "{}", replay.stdout);
+    assert!(
+        replay.stdout.contains("the run could read folders outside the skill"),
+        "{}",
+        replay.stdout
+    );
 }
 
 #[test]
@@ -561,7 +570,7 @@ fn a_new_skill_with_a_script_is_valid_runs_and_passes_its_tests() {
     // What is there is not touched.
     let again = openskills(&env, "new word-count --dir s --wasm");
     assert_eq!(again.code, Some(2));
-    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+    assert!(again.stderr.contains("`[ROOT]/work/s/word-count` already exists"), "{}", again.stderr);
     assert!(!env.path("s/word-count/wasm-src").exists());
     assert_eq!(openskills(&env, "new Word_Count").code, Some(2));
     assert_eq!(openskills(&env, "new a --description <b>").code, Some(2));

@@ -1,13 +1,13 @@
-//! What a program may use, and what happens when it wants more.
+//! The limits of a program, and what happens when it exceeds them.
 
 use std::time::{Duration, Instant};
 
 use sandbox::Ended;
 
-use crate::guests::{World, does, hello, text, wat};
+use crate::guests::{World, hello, start_function, text, wat};
 
 #[test]
-fn a_program_gets_its_arguments_variables_and_input_and_its_output_is_kept() {
+fn a_program_gets_arguments_variables_and_input_and_its_output_is_captured() {
     let mut world = World::new();
     let report = world.run(&hello());
     assert_eq!(
@@ -41,21 +41,21 @@ fn a_program_gets_its_arguments_variables_and_input_and_its_output_is_kept() {
 }
 
 #[test]
-fn a_program_that_computes_for_ever_is_ended_in_time() {
+fn the_time_limit_ends_an_endless_computation() {
     let mut world = World::new();
     world.spec.limits.wall = Duration::from_millis(300);
     let start = Instant::now();
-    assert_eq!(world.run(&does("(loop $again (br $again))")).ended, Ended::Timeout);
+    assert_eq!(world.run(&start_function("(loop $again (br $again))")).ended, Ended::Timeout);
     assert!(start.elapsed() < Duration::from_millis(1300), "{:?}", start.elapsed());
 }
 
 #[test]
-fn a_program_that_sleeps_in_the_host_is_ended_in_time() {
+fn the_time_limit_ends_a_program_that_sleeps_in_a_host_call() {
     let mut world = World::new();
     world.spec.limits.wall = Duration::from_millis(300);
     let imports = r#"(import "wasi_snapshot_preview1" "poll_oneoff"
       (func $poll (param i32 i32 i32 i32) (result i32)))"#;
-    // One subscription to the monotonic clock, in sixty seconds.
+    // One subscription to the monotonic clock, for 60 seconds.
     let sleep = wat(
         imports,
         r#"(func (export "_start")
@@ -69,7 +69,7 @@ fn a_program_that_sleeps_in_the_host_is_ended_in_time() {
 }
 
 #[test]
-fn a_program_that_waits_for_a_file_is_ended_in_time() {
+fn the_time_limit_ends_a_program_that_opens_a_fifo() {
     let mut world = World::new();
     world.spec.limits.wall = Duration::from_millis(300);
     let made = std::process::Command::new("mkfifo").arg(world.root().join("work/pipe")).status();
@@ -77,7 +77,8 @@ fn a_program_that_waits_for_a_file_is_ended_in_time() {
     let wait = wat(
         "",
         r#"(data (i32.const 100) "pipe")
-      (func (export "_start") (call $open (i32.const 4) (i32.const 100) (i32.const 4) (i32.const 0) (i64.const 2)))"#,
+      (func (export "_start")
+        (call $open (i32.const 4) (i32.const 100) (i32.const 4) (i32.const 0) (i64.const 2)))"#,
     );
     let start = Instant::now();
     let report = world.run(&wait);
@@ -86,10 +87,10 @@ fn a_program_that_waits_for_a_file_is_ended_in_time() {
 }
 
 #[test]
-fn memory_is_bounded_over_all_memories_and_tables() {
+fn memory_is_limited_over_all_memories_and_tables() {
     let mut world = World::new();
     let grow = "(loop $again (drop (memory.grow (i32.const 16))) (br $again))";
-    let report = world.run(&does(grow));
+    let report = world.run(&start_function(grow));
     assert_eq!((report.ended, report.trap.as_deref()), (Ended::Memory, None));
     assert!(report.memory <= 16 << 20 && report.memory > 14 << 20, "{}", report.memory);
     for (what, text) in [
@@ -107,7 +108,7 @@ fn memory_is_bounded_over_all_memories_and_tables() {
         assert!(report.memory <= 4 << 20, "{what}: {report:?}");
     }
     world.spec.limits.memory = 16 << 20;
-    // As much as it may have, and its own bound, which is its own to meet.
+    // The full limit, and the maximum that the module declares: growing over that just fails.
     let full = r#"(module (memory 200 250) (func (export "_start")
       (if (i32.ne (memory.grow (i32.const 100)) (i32.const -1)) (then unreachable))
       (if (i32.eq (memory.grow (i32.const 50)) (i32.const -1)) (then unreachable))))"#;
@@ -115,7 +116,7 @@ fn memory_is_bounded_over_all_memories_and_tables() {
 }
 
 #[test]
-fn a_trap_is_told_with_its_reason_and_the_host_lives() {
+fn a_trap_is_reported_and_the_host_survives() {
     let world = World::new();
     for (text, reason) in [
         ("unreachable", "wasm `unreachable` instruction executed"),
@@ -126,27 +127,27 @@ fn a_trap_is_told_with_its_reason_and_the_host_lives() {
         let rest = format!(r#"(func $deep (call $deep)) (func $main (export "_start") {text})"#);
         let report = world.run(&wat("", &rest));
         assert_eq!(report.ended, Ended::Trapped, "{text}");
-        let told = report.trap.unwrap();
+        let trap = report.trap.unwrap();
         assert!(
-            told.contains(reason) && told.contains("main") | told.contains("deep"),
-            "{text}: {told}"
+            trap.contains(reason) && trap.contains("main") | trap.contains("deep"),
+            "{text}: {trap}"
         );
     }
     assert_eq!(world.run(&hello()).ended, Ended::Exited(0));
 }
 
 #[test]
-fn a_flood_of_output_is_kept_in_part_counted_and_ended() {
+fn too_much_output_is_truncated_counted_and_ends_the_run() {
     let mut world = World::new();
-    (world.spec.limits.output_kept, world.spec.limits.output_most) = (1000, 1 << 20);
-    let some = does("(call $put (i32.const 1) (i32.const 1000) (i32.const 60000))");
+    (world.spec.limits.output_kept, world.spec.limits.output_max) = (1000, 1 << 20);
+    let some = start_function("(call $put (i32.const 1) (i32.const 1000) (i32.const 60000))");
     let report = world.run(&some);
     assert_eq!(
         (report.ended, report.stdout.bytes.len(), report.stdout.total),
         (Ended::Exited(0), 1000, 60000)
     );
-    assert!(report.stdout.is_cut());
-    let much = does(
+    assert!(report.stdout.is_truncated());
+    let much = start_function(
         "(loop $again (call $put (i32.const 2) (i32.const 1000) (i32.const 60000)) (br $again))",
     );
     let report = world.run(&much);
@@ -159,7 +160,7 @@ fn a_flood_of_output_is_kept_in_part_counted_and_ended() {
 }
 
 #[test]
-fn many_run_at_once_and_do_not_see_each_other() {
+fn many_concurrent_runs_do_not_affect_each_other() {
     let world = World::new();
     let code = sandbox_wasm::compile(&hello()).unwrap();
     std::thread::scope(|scope| {

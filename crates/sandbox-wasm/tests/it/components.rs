@@ -1,4 +1,4 @@
-//! Components of WASI's second preview: commands built from modules with the adapter that everybody uses, and one that wants a socket.
+//! WASI preview 2 components: commands built from modules with the standard adapter, and one that opens a socket.
 
 use expect_test::{Expect, expect};
 use sandbox::Ended;
@@ -9,9 +9,9 @@ use wasi_preview1_component_adapter_provider::{
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use crate::guests::{World, does, hello, text};
+use crate::guests::{World, hello, start_function, text};
 
-/// Makes a component of a module, as toolchains for the second preview do.
+/// Converts a module to a component, as toolchains for WASI preview 2 do.
 pub(crate) fn component(module: &[u8]) -> Vec<u8> {
     let encoder = ComponentEncoder::default().module(module).unwrap();
     let name = WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME;
@@ -19,7 +19,7 @@ pub(crate) fn component(module: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_command_runs_and_its_ends_are_told() {
+fn commands_run_and_report_how_they_ended() {
     let mut world = World::new();
     world.spec.limits.wall = std::time::Duration::from_secs(5);
     let report = world.run(&component(&hello()));
@@ -28,21 +28,22 @@ fn a_command_runs_and_its_ends_are_told() {
         (Ended::Exited(0), "{\"hello\": 1}\n")
     );
     assert!(report.fuel > 0);
-    // The adapter knows success and failure alone.
-    let report = world.run(&component(&does("(call $exit (i32.const 3))")));
+    // The adapter only distinguishes success and failure.
+    let report = world.run(&component(&start_function("(call $exit (i32.const 3))")));
     assert_eq!(report.ended, Ended::Exited(1));
-    let report = world.run(&component(&does("unreachable")));
+    let report = world.run(&component(&start_function("unreachable")));
     assert_eq!(report.ended, Ended::Trapped);
     assert!(report.trap.unwrap().contains("unreachable"));
-    let report = world
-        .run(&component(&does("(loop $again (drop (memory.grow (i32.const 16))) (br $again))")));
+    let report = world.run(&component(&start_function(
+        "(loop $again (drop (memory.grow (i32.const 16))) (br $again))",
+    )));
     assert_eq!(report.ended, Ended::Memory);
     world.spec.limits.wall = std::time::Duration::from_millis(300);
-    let report = world.run(&component(&does("(loop $again (br $again))")));
+    let report = world.run(&component(&start_function("(loop $again (br $again))")));
     assert_eq!(report.ended, Ended::Timeout);
 }
 
-/// As much of the interfaces for sockets as it takes to connect.
+/// The part of the socket interfaces that is needed to connect.
 const SOCKETS: &str = r#"
 package test:guest;
 
@@ -101,7 +102,7 @@ package wasi:sockets@0.2.0 {
 }
 "#;
 
-/// A command that connects to these ports of this machine. It ends well if exactly one of them let it.
+/// A command that tries to connect to these ports of this machine. It succeeds if exactly one connection succeeds.
 pub(crate) fn connects(ports: std::ops::RangeInclusive<u16>) -> Vec<u8> {
     let (first, last) = (ports.start(), ports.end());
     let core = format!(
@@ -117,7 +118,8 @@ pub(crate) fn connects(ports: std::ops::RangeInclusive<u16>) -> Vec<u8> {
           (import "wasi:io/poll@0.2.0" "[resource-drop]pollable" (func $forget (param i32)))
           (memory (export "memory") 1)
           (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 512))
-          (func $try (param $network i32) (param $port i32) (result i32) (local $socket i32) (local $ready i32)
+          (func $try (param $network i32) (param $port i32) (result i32)
+            (local $socket i32) (local $ready i32)
             (call $create (i32.const 0) (i32.const 16))
             (if (i32.load8_u (i32.const 16)) (then (return (i32.const 0))))
             (local.set $socket (i32.load (i32.const 20)))
@@ -137,7 +139,8 @@ pub(crate) fn connects(ports: std::ops::RangeInclusive<u16>) -> Vec<u8> {
             (local.set $network (call $network))
             (local.set $port (i32.const {first}))
             (loop $next
-              (local.set $connected (i32.add (local.get $connected) (call $try (local.get $network) (local.get $port))))
+              (local.set $connected
+                (i32.add (local.get $connected) (call $try (local.get $network) (local.get $port))))
               (local.set $port (i32.add (local.get $port) (i32.const 1)))
               (br_if $next (i32.le_u (local.get $port) (i32.const {last}))))
             (i32.ne (local.get $connected) (i32.const 1))))"#
@@ -151,7 +154,7 @@ pub(crate) fn connects(ports: std::ops::RangeInclusive<u16>) -> Vec<u8> {
 }
 
 #[test]
-fn a_socket_is_denied() {
+fn sockets_are_denied() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -167,12 +170,12 @@ fn check(text: &str, expected: &Expect) {
 }
 
 #[test]
-fn worlds_that_are_not_supported_are_named() {
+fn unsupported_components_are_refused() {
     check(
         "(component)",
         &expect![[r#"
-        it is no command: it exports nothing, not `wasi:cli/run@0.2`
-        hint: build a program with a `main`, for wasm32-wasip1 or wasm32-wasip2"#]],
+        it is not a command: it does not export `wasi:cli/run@0.2`; it exports nothing
+        hint: build a program with a `main` function for wasm32-wasip1 or wasm32-wasip2"#]],
     );
     let handler = r#"(component
       (core module $m (func (export "f")))
@@ -183,8 +186,8 @@ fn worlds_that_are_not_supported_are_named() {
     check(
         handler,
         &expect![[r#"
-        it is no command: it exports `wasi:http/incoming-handler@0.2.0`, not `wasi:cli/run@0.2`
-        hint: build a program with a `main`, for wasm32-wasip1 or wasm32-wasip2"#]],
+        it is not a command: it does not export `wasi:cli/run@0.2`; it exports `wasi:http/incoming-handler@0.2.0`
+        hint: build a program with a `main` function for wasm32-wasip1 or wasm32-wasip2"#]],
     );
     let wants = r#"(component
       (import "acme:tools/shell@1.0.0" (instance (export "run" (func))))
@@ -197,8 +200,8 @@ fn worlds_that_are_not_supported_are_named() {
     check(
         wants,
         &expect![[r#"
-        it imports what is not there: `acme:tools/shell@1.0.0`, `wasi:http/outgoing-handler@0.2.0`
-        hint: a component is given `wasi:cli`, `clocks`, `filesystem`, `io`, `random` and `sockets` of version 0.2; `wasi:http` is not among them"#]],
+        it imports unknown functions or interfaces: `acme:tools/shell@1.0.0`, `wasi:http/outgoing-handler@0.2.0`
+        hint: components can import version 0.2 of `wasi:cli`, `clocks`, `filesystem`, `io`, `random` and `sockets`, but not `wasi:http`"#]],
     );
     let newer = r#"(component
       (core module $m (func (export "f") (result i32) (i32.const 0)))
@@ -209,7 +212,7 @@ fn worlds_that_are_not_supported_are_named() {
     check(
         newer,
         &expect![[r#"
-        it is no command: it exports `wasi:cli/run@0.3.0`, not `wasi:cli/run@0.2`
-        hint: build a program with a `main`, for wasm32-wasip1 or wasm32-wasip2"#]],
+        it is not a command: it does not export `wasi:cli/run@0.2`; it exports `wasi:cli/run@0.3.0`
+        hint: build a program with a `main` function for wasm32-wasip1 or wasm32-wasip2"#]],
     );
 }

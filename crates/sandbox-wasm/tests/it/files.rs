@@ -1,4 +1,4 @@
-//! What a program sees of the disk: its skill, to be read; its workspace; and nothing else.
+//! A program can read its skill, access its workspace as granted, and nothing else on the disk.
 
 use sandbox::Writes;
 
@@ -6,11 +6,11 @@ use crate::guests::{World, wat};
 
 const READ: &str = "(i64.const 2)";
 const WRITE: &str = "(i64.const 64)";
-/// To make a file.
+/// The flag to create a file.
 const CREATE: &str = "(i32.const 1)";
 const NO_FLAGS: &str = "(i32.const 0)";
 
-/// Opens files one after the other, and returns the code of each: `00` if it was opened.
+/// Opens files one after the other, and returns the result code of each: `00` if it was opened.
 fn opened(world: &World, files: &[(u32, &str, &str, &str)]) -> Vec<String> {
     let (mut data, mut calls) = (String::new(), String::new());
     for (number, (folder, path, flags, rights)) in files.iter().enumerate() {
@@ -25,9 +25,9 @@ fn opened(world: &World, files: &[(u32, &str, &str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn nothing_outside_is_read() {
+fn files_outside_cannot_be_read() {
     let world = World::new();
-    // The third descriptor is the skill, the fourth the workspace.
+    // Descriptor 3 is the skill, 4 the workspace.
     let codes = opened(
         &world,
         &[
@@ -48,7 +48,7 @@ fn nothing_outside_is_read() {
 }
 
 #[test]
-fn the_skill_is_not_written_and_a_workspace_only_where_it_may_be() {
+fn the_skill_is_read_only_and_the_workspace_is_writable_only_if_granted() {
     let mut world = World::new();
     let tries = [
         (3, "data.txt", NO_FLAGS, WRITE),
@@ -73,7 +73,7 @@ fn the_skill_is_not_written_and_a_workspace_only_where_it_may_be() {
 }
 
 #[test]
-fn names_in_the_skill_are_not_changed() {
+fn entries_of_the_skill_folder_cannot_be_changed() {
     let world = World::new();
     let before = std::fs::metadata(world.root().join("skill/data.txt")).unwrap();
     let imports = r#"
@@ -84,15 +84,22 @@ fn names_in_the_skill_are_not_changed() {
       (import "wasi_snapshot_preview1" "path_link" (func $link (param i32 i32 i32 i32 i32 i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "path_filestat_set_times"
         (func $times (param i32 i32 i32 i32 i64 i64 i32) (result i32)))"#;
-    let codes = world.lines(&wat(imports, r#"(data (i32.const 100) "data.txtother")
+    let codes = world.lines(&wat(
+        imports,
+        r#"(data (i32.const 100) "data.txtother")
       (func (export "_start")
         (call $number (call $unlink (i32.const 3) (i32.const 100) (i32.const 8)))
         (call $number (call $mkdir (i32.const 3) (i32.const 108) (i32.const 5)))
-        (call $number (call $rename (i32.const 3) (i32.const 100) (i32.const 8) (i32.const 4) (i32.const 108) (i32.const 5)))
-        (call $number (call $rename (i32.const 3) (i32.const 100) (i32.const 8) (i32.const 3) (i32.const 108) (i32.const 5)))
+        (call $number (call $rename
+          (i32.const 3) (i32.const 100) (i32.const 8) (i32.const 4) (i32.const 108) (i32.const 5)))
+        (call $number (call $rename
+          (i32.const 3) (i32.const 100) (i32.const 8) (i32.const 3) (i32.const 108) (i32.const 5)))
         (call $number (call $symlink (i32.const 100) (i32.const 8) (i32.const 3) (i32.const 108) (i32.const 5)))
-        (call $number (call $link (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 8) (i32.const 4) (i32.const 108) (i32.const 5)))
-        (call $number (call $times (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 8) (i64.const 5) (i64.const 5) (i32.const 5))))"#));
+        (call $number (call $link
+          (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 8) (i32.const 4) (i32.const 108) (i32.const 5)))
+        (call $number (call $times
+          (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 8) (i64.const 5) (i64.const 5) (i32.const 5))))"#,
+    ));
     assert_eq!(codes.len(), 7);
     assert!(codes.iter().all(|code| code != "00"), "{codes:?}");
     let after = std::fs::metadata(world.root().join("skill/data.txt")).unwrap();
@@ -102,11 +109,11 @@ fn names_in_the_skill_are_not_changed() {
 }
 
 #[test]
-fn other_folders_are_given_by_their_own_names_to_be_read_alone() {
+fn other_readable_folders_are_granted_read_only_under_their_own_paths() {
     let mut world = World::new();
     let (folder, file) = (world.root().join("beside"), world.root().join("beside/secret.txt"));
     world.spec.read.extend([folder, file.clone()]);
-    // Folders are in the order of the specification, so this one is the fourth, and the workspace the fifth.
+    // Folders are in the order of the specification, so descriptor 4 is this one, and 5 the workspace.
     let codes = opened(
         &world,
         &[
@@ -117,17 +124,17 @@ fn other_folders_are_given_by_their_own_names_to_be_read_alone() {
     );
     assert!(codes[0] == "00" && codes[1] != "00" && codes[2] == "00", "{codes:?}");
     let job = sandbox_wasm::Job::in_process(&world.spec, &world.guest()).unwrap();
-    assert_eq!(job.left_out(), [file]);
+    assert_eq!(job.skipped_paths(), [file]);
 }
 
 #[test]
-fn what_needs_the_stage_is_not_had_without_it() {
+fn layers_and_the_network_are_refused_without_the_stage() {
     let mut world = World::new();
     world.spec.workspace.as_mut().unwrap().writes = Writes::Layer;
-    let why = sandbox_wasm::Job::in_process(&world.spec, &world.guest()).unwrap_err().to_string();
-    assert!(why.contains("stage"), "{why}");
+    let error = sandbox_wasm::Job::in_process(&world.spec, &world.guest()).unwrap_err().to_string();
+    assert!(error.contains("stage"), "{error}");
     world.spec.workspace = None;
     world.spec.network = sandbox::Network::Proxy;
-    let why = sandbox_wasm::Job::in_process(&world.spec, &world.guest()).unwrap_err().to_string();
-    assert!(why.contains("network"), "{why}");
+    let error = sandbox_wasm::Job::in_process(&world.spec, &world.guest()).unwrap_err().to_string();
+    assert!(error.contains("network"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Modules for the tests, assembled from text, and a way to run them.
+//! Modules for the tests, assembled from the text format, and functions that run them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use sandbox::{Limits, Spec, Workspace, Writes};
 use sandbox_wasm::{Artifact, Guest, Job, Report, compile, run};
 
-/// What most modules need: calls of WASI, a memory, and `print` for the text at a place.
+/// What most modules need: WASI functions, a memory, and functions that write text and numbers.
 const PRELUDE: &str = r#"
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
@@ -18,7 +18,7 @@ const PRELUDE: &str = r#"
     (i32.store (i32.const 0) (local.get $at))
     (i32.store (i32.const 4) (local.get $length))
     (drop (call $fd_write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))
-  ;; Writes a number as two letters: those of sixteen that it is made of.
+  ;; Writes a number as two hexadecimal digits and a line feed.
   (func $digit (param $n i32) (result i32)
     (select (i32.add (local.get $n) (i32.const 48)) (i32.add (local.get $n) (i32.const 87))
       (i32.lt_u (local.get $n) (i32.const 10))))
@@ -27,20 +27,20 @@ const PRELUDE: &str = r#"
     (i32.store8 (i32.const 17) (call $digit (i32.and (local.get $n) (i32.const 15))))
     (i32.store8 (i32.const 18) (i32.const 10))
     (call $put (i32.const 1) (i32.const 16) (i32.const 3)))
-  ;; Opens a file below a folder, and says how that went.
+  ;; Opens a file below a folder, and writes the result code.
   (func $open (param $folder i32) (param $at i32) (param $length i32) (param $flags i32) (param $rights i64)
     (call $number (call $path_open (local.get $folder) (i32.const 0) (local.get $at) (local.get $length)
       (local.get $flags) (local.get $rights) (local.get $rights) (i32.const 0) (i32.const 12))))
 "#;
 
-/// Assembles a module of the prelude, further imports, and what else is written. Imports stand first.
+/// Assembles a module from further imports, the prelude and the rest. Imports must come first.
 pub(crate) fn wat(imports: &str, rest: &str) -> Vec<u8> {
     let text = format!("(module {imports} {PRELUDE} {rest})");
     wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Assembles a module that does this.
-pub(crate) fn does(rest: &str) -> Vec<u8> {
+/// Assembles a module with this code as its `_start` function.
+pub(crate) fn start_function(rest: &str) -> Vec<u8> {
     wat("", &format!(r#"(func (export "_start") {rest})"#))
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn hello() -> Vec<u8> {
     wat("", rest)
 }
 
-/// A skill, a workspace and something beside them, on the disk.
+/// A skill, a workspace and another folder beside them.
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) spec: Spec,
@@ -59,7 +59,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        // Not below /tmp, which a run inside the stage has one of its own of.
+        // Not below /tmp, because a run inside the stage has its own /tmp.
         let base = std::env::var_os("SANDBOX_TEST_FOLDER").map(PathBuf::from);
         let base = base.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned());
         let folder = tempfile::tempdir_in(base).unwrap();

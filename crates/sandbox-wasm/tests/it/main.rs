@@ -1,4 +1,4 @@
-//! WebAssembly with real modules and components, in this process and inside the real sandbox.
+//! Tests with real modules and components, in this process and inside the real sandbox.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]

@@ -1,10 +1,11 @@
-//! With a seed, the same input gives the same bytes: whatever a program asks its host.
+//! With a seed, the same input gives the same output, whatever a program asks its host for.
 
 use crate::components::component;
 use crate::guests::{World, wat};
 
-/// Writes what a machine could be told by: random numbers, clocks, what files say of themselves, and the bits of numbers that are none.
-fn nosy() -> Vec<u8> {
+/// A module that writes everything that could differ between machines: random numbers, clocks, file metadata, and the
+/// bits of NaN values.
+fn nondeterministic() -> Vec<u8> {
     let imports = r#"
       (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))
@@ -20,9 +21,11 @@ fn nosy() -> Vec<u8> {
         (drop (call $clock (i32.const 0) (i64.const 1) (i32.const 1064)))
         (drop (call $clock (i32.const 1) (i64.const 1) (i32.const 1072)))
         (drop (call $clock (i32.const 1) (i64.const 1) (i32.const 1080)))
-        (if (call $stat (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 8) (i32.const 1088)) (then unreachable))
+        (if (call $stat (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 8) (i32.const 1088))
+          (then unreachable))
         (if (call $fstat (i32.const 3) (i32.const 1152)) (then unreachable))
-        (if (call $list (i32.const 3) (i32.const 1216) (i32.const 400) (i64.const 0) (i32.const 1616)) (then unreachable))
+        (if (call $list (i32.const 3) (i32.const 1216) (i32.const 400) (i64.const 0) (i32.const 1616))
+          (then unreachable))
         (local.set $nan (f64.div (f64.const 0) (f64.const 0)))
         (f64.store (i32.const 1624) (f64.neg (local.get $nan)))
         (f64.store (i32.const 1632) (f64.add (f64.const nan:0x123456789) (f64.sqrt (f64.const -1))))
@@ -31,15 +34,15 @@ fn nosy() -> Vec<u8> {
 }
 
 fn runs(wasm: &[u8], seed: Option<u64>) -> (Vec<u8>, u64) {
-    // A new skill each time: other files, other numbers, other times.
+    // Each run has a new skill folder, with different inode numbers and times.
     let report = World { seed, ..World::new() }.run(wasm);
     assert_eq!(report.ended, sandbox::Ended::Exited(0), "{report:?}");
     (report.stdout.bytes, report.fuel)
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_a_hundred_times() {
-    for wasm in [nosy(), component(&nosy())] {
+fn the_same_seed_gives_the_same_output_a_hundred_times() {
+    for wasm in [nondeterministic(), component(&nondeterministic())] {
         let first = runs(&wasm, Some(42));
         assert_eq!(first.0.len(), 640);
         for _ in 0..100 {
@@ -51,26 +54,26 @@ fn the_same_seed_gives_the_same_bytes_a_hundred_times() {
 }
 
 #[test]
-fn another_process_gives_the_same_bytes_as_well() {
-    // The digest of what it writes, so that no process, no day and no machine changes it unseen.
+fn every_process_and_machine_gives_the_same_output() {
+    // The expected digest of the output.
     use sha2::Digest;
     let hex = |bytes: &[u8]| {
         sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
     };
-    // How a file system lists its files is its own affair, so the list is left out here.
-    let mut bytes = runs(&nosy(), Some(7)).0;
+    // The folder listing is excluded, because its order depends on the file system.
+    let mut bytes = runs(&nondeterministic(), Some(7)).0;
     bytes.drain(216..616);
     expect_test::expect!["0468f5a66af55661297521460a3313d7eb69db9b90dfcb186bb0bd93320534f1"]
         .assert_eq(&hex(&bytes));
 }
 
 #[test]
-fn clocks_begin_at_a_fixed_time_and_go_on() {
-    let bytes = runs(&nosy(), Some(1)).0;
+fn clocks_start_at_a_fixed_time_and_advance() {
+    let bytes = runs(&nondeterministic(), Some(1)).0;
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     assert_eq!(number(64), 1_704_067_200_000_000_000);
     assert_eq!((number(72), number(80)), (0, 1_000_000));
-    // Of a file: its number here, one name, its size, and the same time thrice. Of a folder no size.
+    // Of a file: its inode number, one link, its size, and three times. Of a folder: size 0.
     assert_eq!([8, 24, 32].map(|at| number(88 + at)), [1, 1, 12]);
     assert_eq!([8, 24, 32].map(|at| number(152 + at)), [2, 1, 0]);
     assert_eq!([40, 48, 56].map(|at| number(88 + at)), [1_704_067_200_000_000_000; 3]);

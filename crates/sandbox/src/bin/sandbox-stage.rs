@@ -1,9 +1,9 @@
-//! The stage as a program of its own, for embedders that cannot call `sandbox::init` and for the tests of this crate.
+//! The stage as a separate program, for programs that cannot call `sandbox::init`, and for the tests of this crate.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     sandbox::init();
-    // Whoever comes here was not started by the sandbox.
+    // Reached only if the sandbox did not start this program.
     ExitCode::from(78)
 }

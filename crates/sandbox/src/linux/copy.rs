@@ -1,7 +1,8 @@
-//! A private copy of a small workspace.
+//! Makes a private copy of a small workspace.
 //!
-//! A layer cannot rename a folder that lies below it (EXDEV); a copy can. It is made twice: one is given to the run, and one is kept to
-//! see what the run changed and whether somebody else changed it meanwhile.
+//! With an overlay, renaming an existing folder fails (EXDEV); with a copy it works. The workspace is copied twice: the
+//! run gets one copy, and the other one is kept to find out what the run changed, and what something else changed
+//! meanwhile.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,35 +15,35 @@ use rustix::fs::{
     mkdirat, openat, readlinkat, statat, symlinkat,
 };
 
-/// A workspace with more entries or more bytes is not copied: a layer costs nothing to make.
-const MOST_ENTRIES: usize = 256;
-const MOST_BYTES: u64 = 4 << 20;
-const DEEPEST: usize = 16;
+/// The limits of a copy. Larger workspaces get an overlay, which costs nothing to create.
+const MAX_ENTRIES: usize = 256;
+const MAX_BYTES: u64 = 4 << 20;
+const MAX_DEPTH: usize = 16;
 
-/// What is to be copied of one folder.
-pub(super) struct Tree {
+/// What to copy of one folder.
+pub(super) struct CopyPlan {
     stat: Stat,
-    entries: Vec<(OsString, Entry)>,
+    entries: Vec<(OsString, PlannedEntry)>,
 }
 
-enum Entry {
-    Folder(Tree),
+enum PlannedEntry {
+    Folder(CopyPlan),
     File(Stat),
     Link(OsString),
 }
 
 #[derive(Default)]
-struct Seen {
+struct Totals {
     entries: usize,
     bytes: u64,
 }
 
-/// Looks at a workspace; `None` if it is not small, or holds what cannot be copied.
-pub(super) fn small(folder: &OwnedFd) -> Option<Tree> {
-    look(folder, 0, &mut Seen::default())
+/// Plans the copy of a workspace; `None` if it is not small, or contains something that cannot be copied.
+pub(super) fn plan(folder: &OwnedFd) -> Option<CopyPlan> {
+    plan_folder(folder, 0, &mut Totals::default())
 }
 
-fn look(folder: &OwnedFd, depth: usize, seen: &mut Seen) -> Option<Tree> {
+fn plan_folder(folder: &OwnedFd, depth: usize, totals: &mut Totals) -> Option<CopyPlan> {
     let stat = fstat(folder).ok()?;
     let mut entries = Vec::new();
     for entry in Dir::read_from(folder).ok()? {
@@ -52,48 +53,48 @@ fn look(folder: &OwnedFd, depth: usize, seen: &mut Seen) -> Option<Tree> {
             continue;
         }
         let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        seen.entries += 1;
-        let copied = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory if depth < DEEPEST => {
+        totals.entries += 1;
+        let planned = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory if depth < MAX_DEPTH => {
                 let open = openat(folder, name, folder_flags(), Mode::empty()).ok()?;
-                Entry::Folder(look(&open, depth + 1, seen)?)
+                PlannedEntry::Folder(plan_folder(&open, depth + 1, totals)?)
             }
             FileType::RegularFile => {
-                seen.bytes = seen.bytes.saturating_add(u64::try_from(stat.st_size).ok()?);
-                Entry::File(stat)
+                totals.bytes = totals.bytes.saturating_add(u64::try_from(stat.st_size).ok()?);
+                PlannedEntry::File(stat)
             }
             FileType::Symlink => {
                 let target = readlinkat(folder, name, Vec::new()).ok()?;
-                Entry::Link(OsStr::from_bytes(target.to_bytes()).to_owned())
+                PlannedEntry::Link(OsStr::from_bytes(target.to_bytes()).to_owned())
             }
             _ => return None,
         };
-        if seen.entries > MOST_ENTRIES || seen.bytes > MOST_BYTES {
+        if totals.entries > MAX_ENTRIES || totals.bytes > MAX_BYTES {
             return None;
         }
-        entries.push((name.to_owned(), copied));
+        entries.push((name.to_owned(), planned));
     }
-    Some(Tree { stat, entries })
+    Some(CopyPlan { stat, entries })
 }
 
 fn folder_flags() -> OFlags {
     OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW
 }
 
-/// Copies a workspace to empty folders.
-pub(super) fn copy(tree: &Tree, from: &OwnedFd, to: &[OwnedFd; 2]) -> io::Result<()> {
-    for (name, entry) in &tree.entries {
+/// Copies a workspace to two empty folders.
+pub(super) fn copy(plan: &CopyPlan, from: &OwnedFd, to: &[OwnedFd; 2]) -> io::Result<()> {
+    for (name, entry) in &plan.entries {
         match entry {
-            Entry::Folder(tree) => {
+            PlannedEntry::Folder(plan) => {
                 let from = openat(from, name, folder_flags(), Mode::empty())?;
-                let make = |to: &OwnedFd| -> io::Result<OwnedFd> {
+                let create = |to: &OwnedFd| -> io::Result<OwnedFd> {
                     mkdirat(to, name, Mode::RWXU)?;
                     Ok(openat(to, name, folder_flags(), Mode::empty())?)
                 };
-                copy(tree, &from, &[make(&to[0])?, make(&to[1])?])?;
+                copy(plan, &from, &[create(&to[0])?, create(&to[1])?])?;
             }
-            Entry::File(stat) => copy_file(from, to, name, stat)?,
-            Entry::Link(target) => {
+            PlannedEntry::File(stat) => copy_file(from, to, name, stat)?,
+            PlannedEntry::Link(target) => {
                 for to in to {
                     symlinkat(target.as_os_str(), to, name)?;
                 }
@@ -101,8 +102,8 @@ pub(super) fn copy(tree: &Tree, from: &OwnedFd, to: &[OwnedFd; 2]) -> io::Result
         }
     }
     for to in to {
-        // The owner of the copy must be able to work in it.
-        finish(to, &tree.stat, Mode::RWXU)?;
+        // The owner of the copy must be able to use it.
+        copy_metadata(to, &plan.stat, Mode::RWXU)?;
     }
     Ok(())
 }
@@ -111,22 +112,22 @@ fn copy_file(from: &OwnedFd, to: &[OwnedFd; 2], name: &OsStr, stat: &Stat) -> io
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let from = File::from(openat(from, name, flags, Mode::empty())?);
     let mut bytes = Vec::new();
-    // Somebody may be writing to it; what is copied stays bounded.
-    io::Read::read_to_end(&mut io::Read::take(&from, MOST_BYTES + 1), &mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::other("it grew while it was copied"));
+    // The file may grow while it is copied, so limit how much is read.
+    io::Read::read_to_end(&mut io::Read::take(&from, MAX_BYTES + 1), &mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("the file grew while it was copied"));
     }
     for to in to {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut to = File::from(openat(to, name, flags, Mode::RUSR | Mode::WUSR)?);
         io::Write::write_all(&mut to, &bytes)?;
-        finish(&to.into(), stat, Mode::empty())?;
+        copy_metadata(&to.into(), stat, Mode::empty())?;
     }
     Ok(())
 }
 
-/// Gives a copy the mode and the time of what it was copied from.
-fn finish(to: &OwnedFd, stat: &Stat, always: Mode) -> io::Result<()> {
+/// Gives a copy the permissions, plus those in `always`, and the times of the original.
+fn copy_metadata(to: &OwnedFd, stat: &Stat, always: Mode) -> io::Result<()> {
     fchmod(to, Mode::from_raw_mode(stat.st_mode & 0o777) | always)?;
     let time = |seconds: i64, nanoseconds: u64| Timespec {
         tv_sec: seconds,

@@ -1,25 +1,26 @@
-//! The seccomp filter: a list of calls that are let, conditions on some, and a report of those that should never happen.
+//! The seccomp filter: an allowlist of system calls, conditions for some of them, and user notifications for calls that
+//! no honest script makes.
 //!
-//! The program is emitted as ranges of numbers, since a rule for each would cost more than everything else at the start.
+//! The filter program tests ranges of call numbers, because one rule per call would dominate the startup time.
 
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W,
     c_long, sock_filter,
 };
 
-/// What the program that is filtered lives in.
+/// The sandbox that a filter is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FilterKind {
-    /// Namespaces without a network: sockets inside the sandbox are let.
+    /// Namespaces without a network: Unix sockets are allowed, because they stay inside the sandbox.
     TierA,
-    /// The same with a proxy: streams of the internet are let as well.
+    /// Namespaces with a proxy: TCP over IPv4 is allowed as well.
     TierAWithProxy,
-    /// The user's own view of files and processes: no socket is let, and nothing about files that Landlock does not hold.
+    /// No namespaces: no sockets, and no file operations that Landlock does not restrict.
     TierB,
 }
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
-const REPORT: u32 = libc::SECCOMP_RET_USER_NOTIF;
+const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
 const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
 const fn errno(code: i32) -> u32 {
     libc::SECCOMP_RET_ERRNO | code as u32
@@ -30,15 +31,16 @@ const ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xc000_00b7;
 
-/// Where the parts of a call are in what the filter sees.
-const AT_NUMBER: u32 = 0;
-const AT_ARCH: u32 = 4;
-const fn at_argument(index: u32) -> u32 {
+/// Offsets in `struct seccomp_data`, which the filter reads.
+const NUMBER_OFFSET: u32 = 0;
+const ARCH_OFFSET: u32 = 4;
+/// The offset of the low half of an argument.
+const fn argument_offset(index: u32) -> u32 {
     16 + 8 * index
 }
 
 /// Calls that every program may make.
-const USUAL: &[c_long] = &[
+const ALLOWED: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_close,
@@ -239,8 +241,9 @@ const USUAL: &[c_long] = &[
     libc::SYS_setgroups,
 ];
 
-/// Memory, semaphores and queues that processes share by a number: harmless only in a namespace of their own.
-const SHARED: &[c_long] = &[
+/// System V shared memory, semaphores and message queues. They are system-wide, so they are only safe in an IPC
+/// namespace.
+const SYSV_IPC: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -255,35 +258,36 @@ const SHARED: &[c_long] = &[
     libc::SYS_msgctl,
 ];
 
-/// Calls with a mode of a file, and which argument it is.
-const WITH_MODE: &[(c_long, u32)] = &[
+/// Calls that set a file mode, and the index of that argument.
+const MODE_CALLS: &[(c_long, u32)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
     (libc::SYS_openat, 3),
     (libc::SYS_mknodat, 2),
 ];
 #[cfg(target_arch = "x86_64")]
-const OWN_WITH_MODE: &[(c_long, u32)] =
+const ARCH_MODE_CALLS: &[(c_long, u32)] =
     &[(libc::SYS_chmod, 1), (libc::SYS_open, 2), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
 #[cfg(target_arch = "aarch64")]
-const OWN_WITH_MODE: &[(c_long, u32)] = &[];
+const ARCH_MODE_CALLS: &[(c_long, u32)] = &[];
 
 /// Calls that change modes and times.
-const METADATA: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_utimensat];
+const CHMOD_AND_UTIME: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_utimensat];
 /// Calls that change owners.
-const OWNERS: &[c_long] = &[libc::SYS_fchown, libc::SYS_fchownat];
+const CHOWN: &[c_long] = &[libc::SYS_fchown, libc::SYS_fchownat];
 #[cfg(target_arch = "x86_64")]
-const OWN_METADATA: &[c_long] =
+const ARCH_CHMOD_AND_UTIME: &[c_long] =
     &[libc::SYS_chmod, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
 #[cfg(target_arch = "x86_64")]
-const OWN_OWNERS: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
+const ARCH_CHOWN: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
 #[cfg(target_arch = "aarch64")]
-const OWN_METADATA: &[c_long] = &[];
+const ARCH_CHMOD_AND_UTIME: &[c_long] = &[];
 #[cfg(target_arch = "aarch64")]
-const OWN_OWNERS: &[c_long] = &[];
+const ARCH_CHOWN: &[c_long] = &[];
 
-/// Calls that change attributes, or read them by path. Landlock does not hold them; what is read by a descriptor was opened, and that it holds.
-const ATTRIBUTES: &[c_long] = &[
+/// Calls that change extended attributes, or read them by path. Landlock does not restrict these. Reading attributes
+/// through a descriptor is safe, because Landlock restricts opening the file.
+const XATTR: &[c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
@@ -295,16 +299,17 @@ const ATTRIBUTES: &[c_long] = &[
     libc::SYS_listxattr,
     libc::SYS_llistxattr,
 ];
-/// Calls that tell who opens, reads or writes files elsewhere, by path. Landlock does not hold them either.
-const WATCHES: &[c_long] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
+/// Calls that watch which files other programs open, read or write. Landlock does not restrict these either.
+const INOTIFY: &[c_long] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
 #[cfg(target_arch = "x86_64")]
-const OWN_WATCHES: &[c_long] = &[libc::SYS_inotify_init];
+const ARCH_INOTIFY: &[c_long] = &[libc::SYS_inotify_init];
 #[cfg(target_arch = "aarch64")]
-const OWN_WATCHES: &[c_long] = &[];
+const ARCH_INOTIFY: &[c_long] = &[];
 
-/// What may be asked of a descriptor without a view of its own: about terminals and pipes, and what only reads. Others change a file that was
-/// opened for reading alone (its flags, its project, its subvolumes), which Landlock holds for devices only.
-const QUESTIONS: &[u32] = &[
+/// The `ioctl` requests that are allowed in tier B: for terminals and pipes, and requests that only read. Others can
+/// change a file that was only opened for reading (its flags, its project, its subvolumes), and Landlock restricts
+/// `ioctl` for devices only.
+const TIER_B_IOCTLS: &[u32] = &[
     libc::TCGETS as u32,
     libc::TCSETS as u32,
     libc::TCSETSW as u32,
@@ -318,7 +323,7 @@ const QUESTIONS: &[u32] = &[
     libc::FIONBIO as u32,
     libc::FIOCLEX as u32,
     libc::FIONCLEX as u32,
-    // FICLONE and FICLONERANGE: both files are open, and the one that is written is open for that.
+    // FICLONE and FICLONERANGE: they need two open files, with the target open for writing.
     0x4004_9409,
     0x4020_940d,
     // FS_IOC_FIEMAP, FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR.
@@ -327,8 +332,9 @@ const QUESTIONS: &[u32] = &[
     0x801c_581f,
 ];
 
-/// Calls about a process, and which argument says which: 0 is the caller itself.
-const ABOUT_ITSELF: &[(c_long, u32)] = &[
+/// Calls that are only allowed on the calling process, and the index of the argument with the process id, which must be
+/// 0.
+const ON_SELF_ONLY: &[(c_long, u32)] = &[
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
@@ -336,9 +342,9 @@ const ABOUT_ITSELF: &[(c_long, u32)] = &[
     (libc::SYS_sched_setattr, 0),
 ];
 
-/// Calls that only x86 has.
+/// Allowed calls that only exist on x86-64.
 #[cfg(target_arch = "x86_64")]
-const OWN: &[c_long] = &[
+const ARCH_ALLOWED: &[c_long] = &[
     libc::SYS_stat,
     libc::SYS_lstat,
     libc::SYS_poll,
@@ -373,9 +379,9 @@ const OWN: &[c_long] = &[
     libc::SYS_eventfd,
 ];
 #[cfg(target_arch = "aarch64")]
-const OWN: &[c_long] = &[];
+const ARCH_ALLOWED: &[c_long] = &[];
 
-/// Calls that no honest script makes; each is reported.
+/// Calls that no honest script makes. They are blocked and reported.
 pub(super) const REPORTED: &[(c_long, &str)] = &[
     (libc::SYS_ptrace, "ptrace"),
     (libc::SYS_process_vm_readv, "process_vm_readv"),
@@ -414,21 +420,22 @@ pub(super) const REPORTED: &[(c_long, &str)] = &[
     (libc::SYS_seccomp, "seccomp"),
 ];
 
-/// A socket of a family that is not let is reported under this name.
+/// The call for sockets. Those of a blocked address family are reported.
 pub(super) const SOCKET: (c_long, &str) = (libc::SYS_socket, "socket");
 
-/// Returns the filter.
+/// Returns the filter program.
 pub(super) fn program(kind: FilterKind) -> Vec<sock_filter> {
-    let mut code = vec![load(AT_ARCH), jump(BPF_JEQ, ARCH, 1, 0), ret(KILL), load(AT_NUMBER)];
-    // The other numbering of x86 has this bit.
+    let mut code =
+        vec![load(ARCH_OFFSET), jump(BPF_JEQ, ARCH, 1, 0), ret(KILL), load(NUMBER_OFFSET)];
+    // Call numbers of the x32 ABI have this bit set.
     if cfg!(target_arch = "x86_64") {
         code.extend([jump(BPF_JGE, 0x4000_0000, 0, 1), ret(KILL)]);
     }
-    code.extend(conditions(kind));
-    let shared = if kind == FilterKind::TierB { &[] } else { SHARED };
+    code.extend(conditional_rules(kind));
+    let ipc = if kind == FilterKind::TierB { &[] } else { SYSV_IPC };
     let mut numbers: Vec<(u32, u32)> =
-        USUAL.iter().chain(OWN).chain(shared).map(|nr| (*nr as u32, ALLOW)).collect();
-    numbers.extend(REPORTED.iter().map(|(nr, _)| (*nr as u32, REPORT)));
+        ALLOWED.iter().chain(ARCH_ALLOWED).chain(ipc).map(|nr| (*nr as u32, ALLOW)).collect();
+    numbers.extend(REPORTED.iter().map(|(nr, _)| (*nr as u32, NOTIFY)));
     numbers.sort_unstable();
     numbers.dedup_by_key(|(nr, _)| *nr);
     let mut at = 0;
@@ -438,7 +445,7 @@ pub(super) fn program(kind: FilterKind) -> Vec<sock_filter> {
         while end + 1 < numbers.len() && numbers[end + 1] == (numbers[end].0 + 1, action) {
             end += 1;
         }
-        // Beyond the range: look on. Before it: not in the list.
+        // A number after this range: try the next one. Before it: not in the list.
         code.extend([
             jump(BPF_JGT, numbers[end].0, 3, 0),
             jump(BPF_JGE, first, 0, 1),
@@ -451,8 +458,8 @@ pub(super) fn program(kind: FilterKind) -> Vec<sock_filter> {
     code
 }
 
-/// Calls that are let by what they are given.
-fn conditions(kind: FilterKind) -> Vec<sock_filter> {
+/// Returns the rules for calls that depend on their arguments.
+fn conditional_rules(kind: FilterKind) -> Vec<sock_filter> {
     let new_namespaces = (libc::CLONE_NEWNS
         | libc::CLONE_NEWCGROUP
         | libc::CLONE_NEWUTS
@@ -461,36 +468,36 @@ fn conditions(kind: FilterKind) -> Vec<sock_filter> {
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET) as u32;
     let mut code = Vec::new();
-    // clone: no new namespace.
-    code.extend(when(
+    // clone: no new namespaces.
+    code.extend(on_call(
         libc::SYS_clone,
         vec![
-            load(at_argument(0)),
+            load(argument_offset(0)),
             statement(BPF_ALU | BPF_AND | BPF_K, new_namespaces),
             jump(BPF_JEQ, 0, 0, 1),
             ret(ALLOW),
             ret(errno(libc::EPERM)),
         ],
     ));
-    // clone3: its flags are in memory, which a filter cannot see; programs fall back to clone.
-    code.extend(when(libc::SYS_clone3, vec![ret(errno(libc::ENOSYS))]));
-    code.extend(when(libc::SYS_ioctl, questions(kind)));
-    // fcntl: nobody waits for a script to let go of a file, nor is told what happens in a folder.
-    code.extend(when(
+    // clone3: its flags are in memory, which a filter cannot read; programs fall back to clone.
+    code.extend(on_call(libc::SYS_clone3, vec![ret(errno(libc::ENOSYS))]));
+    code.extend(on_call(libc::SYS_ioctl, ioctl_rules(kind)));
+    // fcntl: no leases, which make other programs wait, and no dnotify, which watches them.
+    code.extend(on_call(
         libc::SYS_fcntl,
         vec![
-            load(at_argument(1)),
+            load(argument_offset(1)),
             jump(BPF_JEQ, libc::F_SETLEASE as u32, 1, 0),
             jump(BPF_JEQ, libc::F_NOTIFY as u32, 0, 1),
             ret(errno(libc::EINVAL)),
             ret(ALLOW),
         ],
     ));
-    // personality: only the usual one, and asking for it.
-    code.extend(when(
+    // personality: only the default one, and querying it.
+    code.extend(on_call(
         libc::SYS_personality,
         vec![
-            load(at_argument(0)),
+            load(argument_offset(0)),
             jump(BPF_JEQ, 0, 1, 0),
             jump(BPF_JEQ, 0xffff_ffff, 0, 1),
             ret(ALLOW),
@@ -498,27 +505,27 @@ fn conditions(kind: FilterKind) -> Vec<sock_filter> {
         ],
     ));
     let (unix, inet) = (libc::AF_UNIX as u32, libc::AF_INET as u32);
-    let mut socket = vec![load(at_argument(0))];
+    let mut socket = vec![load(argument_offset(0))];
     if kind != FilterKind::TierB {
         socket.extend([jump(BPF_JEQ, unix, 0, 1), ret(ALLOW)]);
     }
     if kind == FilterKind::TierAWithProxy {
         socket.extend([
             jump(BPF_JEQ, inet, 0, 4),
-            load(at_argument(1)),
+            load(argument_offset(1)),
             statement(BPF_ALU | BPF_AND | BPF_K, 0xf),
             jump(BPF_JEQ, libc::SOCK_STREAM as u32, 0, 1),
             ret(ALLOW),
         ]);
     }
-    socket.push(ret(REPORT));
-    code.extend(when(libc::SYS_socket, socket));
-    // A pair that sends whole messages could send one to any path; without a namespace that is another program's.
+    socket.push(ret(NOTIFY));
+    code.extend(on_call(libc::SYS_socket, socket));
+    // A datagram socketpair can send to any path, and without a namespace that may be another program's socket.
     let mut pair =
-        vec![load(at_argument(0)), jump(BPF_JEQ, unix, 1, 0), ret(errno(libc::EAFNOSUPPORT))];
+        vec![load(argument_offset(0)), jump(BPF_JEQ, unix, 1, 0), ret(errno(libc::EAFNOSUPPORT))];
     if kind == FilterKind::TierB {
         pair.extend([
-            load(at_argument(1)),
+            load(argument_offset(1)),
             statement(BPF_ALU | BPF_AND | BPF_K, 0xf),
             jump(BPF_JEQ, libc::SOCK_STREAM as u32, 1, 0),
             jump(BPF_JEQ, libc::SOCK_SEQPACKET as u32, 0, 1),
@@ -528,22 +535,22 @@ fn conditions(kind: FilterKind) -> Vec<sock_filter> {
     } else {
         pair.push(ret(ALLOW));
     }
-    code.extend(when(libc::SYS_socketpair, pair));
-    code.extend(about_files(kind));
-    code.extend(about_processes());
+    code.extend(on_call(libc::SYS_socketpair, pair));
+    code.extend(file_rules(kind));
+    code.extend(process_rules());
     code
 }
 
-/// What may be asked of a descriptor.
-fn questions(kind: FilterKind) -> Vec<sock_filter> {
-    let mut code = vec![load(at_argument(1))];
+/// Returns the rules for `ioctl`.
+fn ioctl_rules(kind: FilterKind) -> Vec<sock_filter> {
+    let mut code = vec![load(argument_offset(1))];
     if kind == FilterKind::TierB {
-        let known = QUESTIONS.iter().flat_map(|nr| [jump(BPF_JEQ, *nr, 0, 1), ret(ALLOW)]);
+        let known = TIER_B_IOCTLS.iter().flat_map(|nr| [jump(BPF_JEQ, *nr, 0, 1), ret(ALLOW)]);
         code.extend(known);
-        // As if the file did not know of it, which programs expect.
+        // The error for a file that does not support the request, which programs expect.
         code.push(ret(errno(libc::ENOTTY)));
     } else {
-        // Nothing is typed into a terminal.
+        // No input may be injected into a terminal.
         code.extend([
             jump(BPF_JEQ, libc::TIOCSTI as u32, 1, 0),
             jump(BPF_JEQ, libc::TIOCLINUX as u32, 0, 1),
@@ -554,71 +561,71 @@ fn questions(kind: FilterKind) -> Vec<sock_filter> {
     code
 }
 
-/// Modes, times, owners and attributes of files.
-fn about_files(kind: FilterKind) -> Vec<sock_filter> {
+/// Returns the rules for modes, times, owners and attributes of files.
+fn file_rules(kind: FilterKind) -> Vec<sock_filter> {
     let mut code = Vec::new();
-    // Without a view of its own the files of the user are all there, and Landlock does not hold modes, times, owners and attributes.
-    // Modes and times are left as they are, which few programs mind; owners are refused.
+    // In tier B all of the user's files exist, and Landlock does not restrict changes to modes, times, owners and
+    // attributes. Changes to modes and times are silently ignored, which few programs notice; changes to owners fail.
     if kind == FilterKind::TierB {
-        for number in METADATA.iter().chain(OWN_METADATA) {
-            code.extend(when(*number, vec![ret(errno(0))]));
+        for number in CHMOD_AND_UTIME.iter().chain(ARCH_CHMOD_AND_UTIME) {
+            code.extend(on_call(*number, vec![ret(errno(0))]));
         }
-        for number in OWNERS.iter().chain(OWN_OWNERS) {
-            code.extend(when(*number, vec![ret(errno(libc::EPERM))]));
+        for number in CHOWN.iter().chain(ARCH_CHOWN) {
+            code.extend(on_call(*number, vec![ret(errno(libc::EPERM))]));
         }
-        // As on a file system without attributes, and a kernel without watches: programs do without.
-        for number in ATTRIBUTES {
-            code.extend(when(*number, vec![ret(errno(libc::EOPNOTSUPP))]));
+        // The same errors as on a file system without attributes and a kernel without inotify, which programs handle.
+        for number in XATTR {
+            code.extend(on_call(*number, vec![ret(errno(libc::EOPNOTSUPP))]));
         }
-        for number in WATCHES.iter().chain(OWN_WATCHES) {
-            code.extend(when(*number, vec![ret(errno(libc::ENOSYS))]));
+        for number in INOTIFY.iter().chain(ARCH_INOTIFY) {
+            code.extend(on_call(*number, vec![ret(errno(libc::ENOSYS))]));
         }
     }
-    // No file becomes one that runs as its owner.
-    for (number, argument) in WITH_MODE.iter().chain(OWN_WITH_MODE) {
+    // No file may get the setuid or setgid bit.
+    for (number, argument) in MODE_CALLS.iter().chain(ARCH_MODE_CALLS) {
         let checks = vec![
-            load(at_argument(*argument)),
+            load(argument_offset(*argument)),
             statement(BPF_ALU | BPF_AND | BPF_K, 0o6000),
             jump(BPF_JEQ, 0, 0, 1),
             ret(ALLOW),
             ret(errno(libc::EPERM)),
         ];
-        code.extend(when(*number, checks));
+        code.extend(on_call(*number, checks));
     }
     code
 }
 
-/// Limits and priorities of processes.
-fn about_processes() -> Vec<sock_filter> {
+/// Returns the rules for limits and priorities of processes.
+fn process_rules() -> Vec<sock_filter> {
     let mut code = Vec::new();
-    // A priority is that of the caller, and not of its whole user.
-    code.extend(when(
+    // setpriority: only for the calling process, not for the user or a process group.
+    code.extend(on_call(
         libc::SYS_setpriority,
         vec![
-            load(at_argument(0)),
+            load(argument_offset(0)),
             jump(BPF_JEQ, 0, 0, 3),
-            load(at_argument(1)),
+            load(argument_offset(1)),
             jump(BPF_JEQ, 0, 0, 1),
             ret(ALLOW),
             ret(errno(libc::EPERM)),
         ],
     ));
-    // Limits and priorities are the caller's own.
-    for (number, argument) in ABOUT_ITSELF {
+    for (number, argument) in ON_SELF_ONLY {
         let checks = vec![
-            load(at_argument(*argument)),
+            load(argument_offset(*argument)),
             jump(BPF_JEQ, 0, 0, 1),
             ret(ALLOW),
             ret(errno(libc::EPERM)),
         ];
-        code.extend(when(*number, checks));
+        code.extend(on_call(*number, checks));
     }
     code
 }
 
-/// Does `then` for one call; it must return in the end. The number is loaded before and after.
-fn when(number: c_long, then: Vec<sock_filter>) -> Vec<sock_filter> {
-    let length = u8::try_from(then.len()).expect("conditions are short");
+/// Executes `then` for one call; `then` must end with a return. The call number must be loaded before, and stays loaded
+/// for other calls.
+fn on_call(number: c_long, then: Vec<sock_filter>) -> Vec<sock_filter> {
+    let length = u8::try_from(then.len()).expect("rules are short");
     let mut code = vec![jump(BPF_JEQ, number as u32, 0, length)];
     code.extend(then);
     code
@@ -628,14 +635,14 @@ fn statement(code: u32, value: u32) -> sock_filter {
     sock_filter { code: code as u16, jt: 0, jf: 0, k: value }
 }
 
-fn load(at: u32) -> sock_filter {
-    statement(BPF_LD | BPF_W | BPF_ABS, at)
+fn load(offset: u32) -> sock_filter {
+    statement(BPF_LD | BPF_W | BPF_ABS, offset)
 }
 
 fn ret(action: u32) -> sock_filter {
     statement(BPF_RET | BPF_K, action)
 }
 
-fn jump(kind: u32, value: u32, yes: u8, no: u8) -> sock_filter {
-    sock_filter { code: (BPF_JMP | kind | BPF_K) as u16, jt: yes, jf: no, k: value }
+fn jump(test: u32, value: u32, if_true: u8, if_false: u8) -> sock_filter {
+    sock_filter { code: (BPF_JMP | test | BPF_K) as u16, jt: if_true, jf: if_false, k: value }
 }

@@ -1,4 +1,4 @@
-//! What of the machine a run sees, opened before anything is closed off.
+//! Opens everything that a run may see of the machine, before the rest is hidden.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,10 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlinka
 use crate::error::Failure;
 use crate::{Spec, Writes};
 
-/// Folders of the system that every program may read and run.
-const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// What programs look up, and nothing of the user's.
-const ETC: [&str; 8] = [
+/// System folders that every program may read and execute.
+const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/// Files in `/etc` that programs need and that contain nothing private.
+const ETC_FILES: [&str; 8] = [
     "/etc/ld.so.cache",
     "/etc/alternatives",
     "/etc/ssl/certs",
@@ -23,47 +23,47 @@ const ETC: [&str; 8] = [
     "/etc/mime.types",
     "/etc/fonts",
 ];
-/// Devices that are nobody's.
+/// Devices that every program may use.
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-/// Folders that hold more than anybody may grant.
-const NEVER: [&str; 6] = ["/run", "/var/run", "/proc", "/sys", "/dev", "/etc"];
+/// Folders that must never be granted.
+const NEVER_GRANTED: [&str; 6] = ["/run", "/var/run", "/proc", "/sys", "/dev", "/etc"];
 
-/// Something that is opened.
+/// A path and its descriptor.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedPath {
     pub(super) path: PathBuf,
     pub(super) fd: OwnedFd,
-    pub(super) kind: Kind,
+    pub(super) kind: PathKind,
 }
 
-/// What stands there.
+/// What exists at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PathKind {
     Folder,
     File,
-    /// A link to this.
+    /// A symbolic link to this target.
     Link(PathBuf),
 }
 
-/// Everything that a run sees of the machine.
+/// Everything that a run may see of the machine.
 #[derive(Debug)]
 pub(super) struct Grants {
-    /// To be read and run.
-    pub(super) read: Vec<Opened>,
-    /// To be changed, or looked at alone.
-    pub(super) workspace: Option<Opened>,
-    pub(super) devices: Vec<Opened>,
+    /// Paths that may be read and executed.
+    pub(super) read: Vec<OpenedPath>,
+    /// The workspace, writable or read-only.
+    pub(super) workspace: Option<OpenedPath>,
+    pub(super) devices: Vec<OpenedPath>,
 }
 
-/// Opens everything that a specification names.
+/// Opens everything that a specification grants.
 pub(super) fn open(spec: &Spec) -> Result<Grants, Failure> {
     let setup = |path: &Path| {
-        let step = format!("cannot open {}", path.display());
+        let step = format!("cannot open `{}`", path.display());
         move |error: io::Error| Failure::Setup { step, errno: error.raw_os_error().unwrap_or(0) }
     };
     let mut read = Vec::new();
-    for path in SYSTEM.iter().chain(&ETC).map(Path::new) {
+    for path in SYSTEM_FOLDERS.iter().chain(&ETC_FILES).map(Path::new) {
         match open_one(path) {
             Ok(opened) => read.push(opened),
             // Not every system has all of them.
@@ -75,16 +75,18 @@ pub(super) fn open(spec: &Spec) -> Result<Grants, Failure> {
         check(path)?;
         let real = fs::canonicalize(path).map_err(setup(path))?;
         check(&real)?;
-        let is_known = |known: &Opened| known.kind == Kind::Folder && real.starts_with(&known.path);
-        if !read.iter().any(is_known) {
+        let contains_target =
+            |known: &OpenedPath| known.kind == PathKind::Folder && real.starts_with(&known.path);
+        if !read.iter().any(contains_target) {
             read.push(open_one(&real).map_err(setup(&real))?);
         }
-        // A program may be started by a link: that is there as well, and leads to what is granted.
-        let is_seen = |known: &Opened| {
-            *path == known.path || (known.kind == Kind::Folder && path.starts_with(&known.path))
+        // A program may be started through a symlink, so the link itself must exist in the sandbox too.
+        let is_visible = |known: &OpenedPath| {
+            let is_inside = known.kind == PathKind::Folder && path.starts_with(&known.path);
+            *path == known.path || is_inside
         };
         let link = open_one(path).map_err(setup(path))?;
-        if matches!(link.kind, Kind::Link(_)) && !read.iter().any(is_seen) {
+        if matches!(link.kind, PathKind::Link(_)) && !read.iter().any(is_visible) {
             read.push(link);
         }
     }
@@ -95,16 +97,16 @@ pub(super) fn open(spec: &Spec) -> Result<Grants, Failure> {
             let real = fs::canonicalize(&workspace.path).map_err(setup(&workspace.path))?;
             check(&real)?;
             let opened = open_one(&real).map_err(setup(&real))?;
-            if opened.kind != Kind::Folder {
-                return Err(Failure::BadSpec(format!("{} is not a folder", real.display())));
+            if opened.kind != PathKind::Folder {
+                return Err(Failure::BadSpec(format!("`{}` is not a folder", real.display())));
             }
-            let is_above = |known: &Opened| {
+            let is_inside = |known: &OpenedPath| {
                 known.path.starts_with(&real) && workspace.writes == Writes::Direct
             };
-            if let Some(known) = read.iter().find(|known| is_above(known)) {
+            if let Some(known) = read.iter().find(|known| is_inside(known)) {
                 let (work, known) = (real.display(), known.path.display());
                 return Err(Failure::BadSpec(format!(
-                    "the workspace {work} holds {known}, which must not change"
+                    "the workspace `{work}` contains `{known}`, which must not be writable"
                 )));
             }
             Some(opened)
@@ -116,40 +118,41 @@ pub(super) fn open(spec: &Spec) -> Result<Grants, Failure> {
     Ok(Grants { read, workspace, devices })
 }
 
-/// Refuses what would grant more than anybody means.
+/// Refuses paths that would grant more than intended.
 fn check(path: &Path) -> Result<(), Failure> {
-    let bad =
-        |why: &str| Err(Failure::BadSpec(format!("{} cannot be granted: {why}", path.display())));
+    let bad = |reason: &str| {
+        Err(Failure::BadSpec(format!("cannot grant access to `{}`: {reason}", path.display())))
+    };
     let is_plain = path.is_absolute()
         && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !is_plain {
-        return bad("it is not a plain absolute path");
+        return bad("it is not a normalized absolute path");
     }
     if path.parent().is_none() {
-        return bad("it is everything");
+        return bad("it is the root folder");
     }
-    if NEVER.iter().any(|never| path == Path::new(never) || path.starts_with(never))
+    if NEVER_GRANTED.iter().any(|never| path == Path::new(never) || path.starts_with(never))
         && !path.starts_with("/etc/alternatives")
     {
-        return bad("it is the system's own");
+        return bad("it is a system path");
     }
     Ok(())
 }
 
-/// Opens what stands at a path, without following a link at its end or on its way to nowhere.
-fn open_one(path: &Path) -> io::Result<Opened> {
+/// Opens a path without following a symlink at its end, and without following magic links.
+fn open_one(path: &Path) -> io::Result<OpenedPath> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let fd = openat2(rustix::fs::CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?;
     let kind = match FileType::from_raw_mode(fstat(&fd)?.st_mode) {
-        FileType::Directory => Kind::Folder,
+        FileType::Directory => PathKind::Folder,
         FileType::Symlink => {
             let target = readlinkat(&fd, "", Vec::new())?;
             let target = std::ffi::OsStr::to_owned(std::os::unix::ffi::OsStrExt::from_bytes(
                 target.to_bytes(),
             ));
-            Kind::Link(PathBuf::from(target))
+            PathKind::Link(PathBuf::from(target))
         }
-        _ => Kind::File,
+        _ => PathKind::File,
     };
-    Ok(Opened { path: path.to_owned(), fd, kind })
+    Ok(OpenedPath { path: path.to_owned(), fd, kind })
 }

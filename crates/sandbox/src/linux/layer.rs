@@ -1,7 +1,8 @@
-//! What a run changed in its workspace: looked at after its end, and committed by this side alone.
+//! Finds the changes that a run made in its workspace. Only this process, outside of the sandbox, applies them after
+//! the run has ended.
 //!
-//! Everything in the layer was written by the run. It is read below the layer's own folder, no link is followed, and nothing is written to
-//! the workspace but below its folder, through no link.
+//! Everything in the layer was written by the run and is untrusted. It is read below the layer's own folder without
+//! following symlinks; the workspace is only written below its own folder, without following symlinks.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -19,46 +20,49 @@ use rustix::fs::{
 };
 
 use crate::is_protected;
-use crate::layer::{Change, ChangeKind, CommitError};
+use crate::layer::{ApplyError, Change, ChangeKind};
 
-/// The most entries that a layer may have.
-const MOST: usize = 100_000;
-/// The most bytes that all paths of changes may have.
-const MOST_BYTES: usize = 16 << 20;
-/// The most entries of protected folders that are looked at for links.
-const MOST_PROTECTED: usize = 200_000;
-/// How many folders may be inside each other.
-const DEEPEST: usize = 64;
+/// The maximum number of changes.
+const MAX_CHANGES: usize = 100_000;
+/// The maximum total length of all changed paths.
+const MAX_PATH_BYTES: usize = 16 << 20;
+/// The maximum number of entries in protected folders that are searched for links.
+const MAX_PROTECTED: usize = 200_000;
+/// The maximum folder depth.
+const MAX_DEPTH: usize = 64;
+/// The maximum number of links in a path, as in the kernel.
+const MAX_LINKS: usize = 40;
 
-/// The layer that writes to a workspace went to.
+/// The layer with the writes to a workspace.
 #[derive(Debug)]
 pub(crate) struct Layer {
+    /// The upper layer of the overlay, or the copy of the workspace.
     pub(crate) upper: OwnedFd,
-    /// What the run began with, where it was given a copy. Without one, what it wrote lies above the workspace.
+    /// The original state of the workspace if the run used a copy; `None` if it used an overlay.
     pub(crate) base: Option<OwnedFd>,
     pub(crate) workspace: PathBuf,
     pub(crate) started: SystemTime,
-    /// How many bytes may be committed.
-    pub(crate) most: u64,
+    /// How many bytes may be applied.
+    pub(crate) max_bytes: u64,
 }
 
 impl Layer {
     /// Returns every change, sorted by path.
-    pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
-        let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
-        let before = self.base.as_ref().unwrap_or(&host);
+    pub(crate) fn changes(&self) -> Result<Vec<Change>, ApplyError> {
+        let root = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
+        let before = self.base.as_ref().unwrap_or(&root);
         let workspace = std::fs::canonicalize(&self.workspace).map_err(failed(&self.workspace))?;
-        let mut walk = Walk {
+        let mut walk = LayerWalk {
             workspace: &workspace,
             upper: &self.upper,
             before,
             is_copy: self.base.is_some(),
             changes: Vec::new(),
-            bytes: 0,
+            path_bytes: 0,
         };
-        walk.folder(Path::new(""), Below::Old)?;
+        walk.folder(Path::new(""), Lower::Visible)?;
         if walk.is_copy {
-            walk.gone_in(Path::new(""))?;
+            walk.add_deleted_in(Path::new(""))?;
         }
         walk.refuse_repositories();
         walk.refuse_linked_names()?;
@@ -66,64 +70,71 @@ impl Layer {
         Ok(walk.changes)
     }
 
-    /// Reads what a changed file holds now, at most so many bytes.
-    pub(crate) fn read(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    /// Reads the new content of a changed file, at most `max` bytes.
+    pub(crate) fn read(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        open_file(&self.upper, path)?.take(most).read_to_end(&mut bytes)?;
+        open_file(&self.upper, path)?.take(max).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }
 
-struct Walk<'a> {
-    /// The workspace by its real path.
+/// Collects the changes in a layer.
+struct LayerWalk<'a> {
+    /// The real path of the workspace.
     workspace: &'a Path,
     upper: &'a OwnedFd,
-    /// What the run began with.
+    /// The original state of the workspace.
     before: &'a OwnedFd,
-    /// Whether what is not in `upper` is gone; else it is as it was.
+    /// Whether `upper` is a copy: then entries that it lacks were deleted. In an overlay they are unchanged.
     is_copy: bool,
     changes: Vec<Change>,
-    /// How many bytes their paths have.
-    bytes: usize,
+    /// The total length of the changed paths.
+    path_bytes: usize,
 }
 
-/// What a folder in the layer stands above.
+/// Whether the lower layer of an overlay is visible in a folder of the upper layer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Below {
-    /// What was there before.
-    Old,
-    /// Nothing: it was made anew, and so was everything in it.
-    Nothing,
+enum Lower {
+    Visible,
+    /// The folder was created by the run, and so was everything in it.
+    Hidden,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, path: &Path, below: Below) -> Result<(), CommitError> {
-        if path.components().count() > DEEPEST {
-            return Err(CommitError::TooDeep { most: DEEPEST });
+impl LayerWalk<'_> {
+    fn folder(&mut self, path: &Path, lower: Lower) -> Result<(), ApplyError> {
+        if path.components().count() > MAX_DEPTH {
+            return Err(ApplyError::TooDeep { max: MAX_DEPTH });
         }
         let open = open_below(self.upper, path, OFlags::DIRECTORY).map_err(failed(path))?;
         for name in names(&open).map_err(failed(path))? {
-            if self.changes.len() >= MOST || self.bytes > MOST_BYTES {
-                return Err(CommitError::TooMany { most: MOST });
-            }
+            self.check_limits()?;
             let stat = statat(&open, &name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_err(|error| failed(path)(error.into()))?;
-            self.entry(&path.join(name), &stat, below)?;
+            self.entry(&path.join(name), &stat, lower)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, path: &Path, stat: &Stat, below: Below) -> Result<(), CommitError> {
+    fn check_limits(&self) -> Result<(), ApplyError> {
+        if self.changes.len() >= MAX_CHANGES || self.path_bytes > MAX_PATH_BYTES {
+            return Err(ApplyError::TooMany { max: MAX_CHANGES });
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &Path, stat: &Stat, lower: Lower) -> Result<(), ApplyError> {
         let before = stat_below(self.before, path).ok();
         let was_folder = before.as_ref().is_some_and(is_folder);
         match FileType::from_raw_mode(stat.st_mode) {
-            // This is how a layer says that something below it is gone.
-            FileType::CharacterDevice if stat.st_rdev == 0 && !self.is_copy => self.gone(path)?,
+            // A whiteout: how an overlay marks a deleted entry.
+            FileType::CharacterDevice if stat.st_rdev == 0 && !self.is_copy => {
+                self.add_deleted(path)?;
+            }
             FileType::Directory => {
-                let is_new = below == Below::Nothing || is_opaque(self.upper, path);
-                let below = if is_new && !self.is_copy { Below::Nothing } else { Below::Old };
-                if was_folder && (self.is_copy || below == Below::Nothing) {
-                    self.gone_in(path)?;
+                let is_new = lower == Lower::Hidden || is_opaque(self.upper, path);
+                let lower = if is_new && !self.is_copy { Lower::Hidden } else { Lower::Visible };
+                if was_folder && (self.is_copy || lower == Lower::Hidden) {
+                    self.add_deleted_in(path)?;
                 } else if before.is_some() && !was_folder {
                     self.add(path, ChangeKind::Deleted);
                 }
@@ -134,15 +145,15 @@ impl Walk<'_> {
                         self.add(path, ChangeKind::Mode { from, to: stat.st_mode & 0o777 });
                     }
                 }
-                self.folder(path, below)?;
+                self.folder(path, lower)?;
             }
             FileType::RegularFile => {
                 let is_file = before.as_ref().is_some_and(|before| {
                     FileType::from_raw_mode(before.st_mode) == FileType::RegularFile
                 });
-                // A folder, a link or anything else that a file came in place of.
+                // The file replaces a folder, a link or something else.
                 if before.is_some() && !is_file {
-                    self.gone(path)?;
+                    self.add_deleted(path)?;
                 }
                 let is_same = before
                     .as_ref()
@@ -151,7 +162,9 @@ impl Walk<'_> {
                     self.add(path, if is_file { ChangeKind::Modified } else { ChangeKind::Added });
                 }
                 if stat.st_mode & 0o6000 != 0 {
-                    self.refuse("it would run as its owner");
+                    self.refuse(
+                        "it has the setuid or setgid bit and would run as its owner or group",
+                    );
                 }
             }
             FileType::Symlink => {
@@ -159,33 +172,34 @@ impl Walk<'_> {
                 if link_below(self.before, path).is_ok_and(|before| before == target) {
                     return Ok(());
                 }
-                let leads_out = leads_out(path, &target) || self.is_led_out(path, &target);
+                let leads_out = leads_out(path, &target) || self.leads_out_via_links(path, &target);
                 if before.is_some() {
-                    self.gone(path)?;
+                    self.add_deleted(path)?;
                 }
                 self.add(path, ChangeKind::Link(target));
                 if leads_out {
-                    self.refuse("it is a link out of the workspace");
+                    self.refuse("it is a symlink that points outside the workspace");
                 }
             }
             _ => {
                 self.add(path, ChangeKind::Added);
-                self.refuse("it is neither a file, a folder nor a link");
+                self.refuse("it is not a file, folder or symlink");
             }
         }
         Ok(())
     }
 
-    /// Refuses changes of what protected names lead to: `AGENTS.md -> docs/AI.md` is read by the first name, `cmds` as `.claude/commands -> ../cmds`.
-    /// Names in the folders on the way to a change are looked at, with everything in them.
-    fn refuse_linked_names(&mut self) -> Result<(), CommitError> {
+    /// Refuses changes to the targets of protected links: with `AGENTS.md -> docs/AI.md`, agents read `docs/AI.md`, and
+    /// with `.claude/commands -> ../cmds`, they run `cmds`. Searches the protected names, including everything inside
+    /// them, in all parent folders of a change.
+    fn refuse_linked_names(&mut self) -> Result<(), ApplyError> {
         let folders: BTreeSet<PathBuf> = self
             .changes
             .iter()
             .flat_map(|change| change.path.ancestors().skip(1).map(Path::to_owned))
             .collect();
         let mut targets = BTreeSet::new();
-        let mut left = MOST_PROTECTED;
+        let mut left = MAX_PROTECTED;
         for folder in folders {
             for name in names_below(self.before, &folder).map_err(failed(&folder))? {
                 if !is_protected(&name.to_string_lossy()) {
@@ -195,28 +209,29 @@ impl Walk<'_> {
             }
         }
         for change in self.changes.iter_mut().filter(|change| change.refused.is_none()) {
-            let is_it = change.path.ancestors().any(|path| targets.contains(path));
-            // What stands above it decides where it is.
-            let is_moved = matches!(change.kind, ChangeKind::Link(_) | ChangeKind::Deleted)
+            let is_target = change.path.ancestors().any(|path| targets.contains(path));
+            // Replacing a parent of the target changes what the link leads to.
+            let is_redirected = matches!(change.kind, ChangeKind::Link(_) | ChangeKind::Deleted)
                 && targets.iter().any(|target| target.starts_with(&change.path));
-            if is_it || is_moved {
-                let reason = "a link with a protected name leads to it";
+            if is_target || is_redirected {
+                let reason = "a symlink with a protected name points to it";
                 change.refused = Some(reason.to_owned());
             }
         }
         Ok(())
     }
 
-    /// Adds what a protected name leads to, or the links in a protected folder. Objects of git are no links.
+    /// Adds the target of a protected link, or the targets of all links in a protected folder. Git objects are skipped,
+    /// because they never are links.
     fn links_in(
         &self,
         path: &Path,
         left: &mut usize,
         targets: &mut BTreeSet<PathBuf>,
-    ) -> Result<(), CommitError> {
-        *left = left.checked_sub(1).ok_or(CommitError::TooMany { most: MOST_PROTECTED })?;
+    ) -> Result<(), ApplyError> {
+        *left = left.checked_sub(1).ok_or(ApplyError::TooMany { max: MAX_PROTECTED })?;
         if let Ok(target) = link_below(self.before, path) {
-            targets.extend(self.on_the_way(path, &target));
+            targets.extend(self.paths_followed(path, &target));
             return Ok(());
         }
         let is_objects = path.ends_with(".git/objects");
@@ -229,65 +244,61 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Returns what a link of the workspace leads to as it was before the run, whether that is there or not, and every other link on the way. One that
-    /// leaves the workspace may come back into it.
-    fn on_the_way(&self, path: &Path, target: &Path) -> BTreeSet<PathBuf> {
-        /// As many as the kernel follows.
-        const MOST_LINKS: usize = 40;
+    /// Follows a link in the original workspace. Returns its target, whether it exists or not, and all links on the way
+    /// to it. A link that leaves the workspace may lead back into it.
+    fn paths_followed(&self, path: &Path, target: &Path) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
-        let mut place = self.workspace.join(path.parent().unwrap_or(Path::new("")));
-        let mut left: Vec<OsString> = parts(target);
+        let mut current = self.workspace.join(path.parent().unwrap_or(Path::new("")));
+        let mut left: Vec<OsString> = reversed_parts(target);
         let mut links = 0;
         while let Some(part) = left.pop() {
             match part.as_bytes() {
                 b"/" => {
-                    place = PathBuf::from("/");
+                    current = PathBuf::from("/");
                     continue;
                 }
                 b".." => {
-                    place.pop();
+                    current.pop();
                     continue;
                 }
-                _ => place.push(part),
+                _ => current.push(part),
             }
-            let inside = place.strip_prefix(self.workspace).ok().map(Path::to_owned);
+            let inside = current.strip_prefix(self.workspace).ok().map(Path::to_owned);
             let link = match &inside {
                 Some(inside) => link_below(self.before, inside).ok(),
-                None => std::fs::read_link(&place).ok(),
+                None => std::fs::read_link(&current).ok(),
             };
-            if let Some(target) = link.filter(|_| links < MOST_LINKS) {
+            if let Some(target) = link.filter(|_| links < MAX_LINKS) {
                 links += 1;
                 found.extend(inside);
-                place.pop();
-                left.extend(parts(&target));
+                current.pop();
+                left.extend(reversed_parts(&target));
             }
         }
-        found.extend(place.strip_prefix(self.workspace).ok().map(Path::to_owned));
+        found.extend(current.strip_prefix(self.workspace).ok().map(Path::to_owned));
         found.remove(Path::new(""));
         found
     }
 
-    /// Returns true if a link leads out of the workspace by way of other links, as it will be after the commit. What cannot be looked at may
-    /// lead anywhere.
-    fn is_led_out(&self, path: &Path, target: &Path) -> bool {
-        /// As many as the kernel follows.
-        const MOST_LINKS: usize = 40;
-        let mut place: PathBuf = path.parent().unwrap_or(Path::new("")).to_owned();
-        let mut left: Vec<OsString> = parts(target);
+    /// Returns true if a link leads out of the workspace through other links, in the state after the changes are
+    /// applied. A path that cannot be inspected may lead anywhere.
+    fn leads_out_via_links(&self, path: &Path, target: &Path) -> bool {
+        let mut current: PathBuf = path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut left: Vec<OsString> = reversed_parts(target);
         let mut links = 0;
         while let Some(part) = left.pop() {
             match part.as_bytes() {
                 b"/" => return true,
-                b".." if !place.pop() => return true,
+                b".." if !current.pop() => return true,
                 b".." => continue,
-                _ => place.push(part),
+                _ => current.push(part),
             }
-            match self.link_after(&place) {
+            match self.link_after(&current) {
                 Ok(None) => {}
-                Ok(Some(target)) if links < MOST_LINKS => {
+                Ok(Some(target)) if links < MAX_LINKS => {
                     links += 1;
-                    place.pop();
-                    left.extend(parts(&target));
+                    current.pop();
+                    left.extend(reversed_parts(&target));
                 }
                 Ok(Some(_)) | Err(_) => return true,
             }
@@ -295,7 +306,8 @@ impl Walk<'_> {
         false
     }
 
-    /// Returns where the link at a path leads that is there after the commit; nothing if there is none. No link is on the way.
+    /// Returns the target of the link at a path in the state after the changes are applied; `None` if it is not a link.
+    /// Does not follow links in parent folders.
     fn link_after(&self, path: &Path) -> io::Result<Option<PathBuf>> {
         let is_none = |error: &io::Error| {
             let none = [libc::ENOENT, libc::ENOTDIR, libc::ELOOP, libc::EINVAL];
@@ -317,30 +329,32 @@ impl Walk<'_> {
         }
     }
 
-    /// Refuses what would make a folder a repository: git runs what the configuration in one says, whatever the folder is called.
+    /// Refuses changes that would turn a folder into a bare repository: git runs commands from its configuration,
+    /// whatever the folder is named.
     fn refuse_repositories(&mut self) {
-        let is_gone = |path: &Path| {
+        let is_deleted = |path: &Path| {
             stat_below(self.upper, path).is_ok_and(|stat| {
                 FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
             })
         };
         let is_repository = |folder: &Path| {
-            // What lies below an opaque folder counts as well: that refuses more, never less.
+            // Entries hidden by an opaque folder count as well. That can only refuse more, never less.
             let below =
                 if self.is_copy { Ok(Vec::new()) } else { names_below(self.before, folder) };
-            // What cannot be listed may be anything.
+            // A folder that cannot be listed may be a repository.
             let (Ok(above), Ok(below)) = (names_below(self.upper, folder), below) else {
                 return true;
             };
             let all: Vec<OsString> = above.into_iter().chain(below).collect();
-            let is_one = |names: &mut dyn Iterator<Item = &OsString>| {
+            let is_bare = |names: &mut dyn Iterator<Item = &OsString>| {
                 let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
                 skill::is_bare_repository(names.iter().map(AsRef::as_ref))
             };
-            is_one(&mut all.iter())
-                && is_one(&mut all.iter().filter(|name| !is_gone(&folder.join(name))))
+            is_bare(&mut all.iter())
+                && is_bare(&mut all.iter().filter(|name| !is_deleted(&folder.join(name))))
         };
-        // Whatever is in a repository is its own: hooks and configuration run, objects and refs say what is checked out.
+        // Refuse all changes in a repository: git runs its hooks and configuration, and checks out its objects and
+        // refs.
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
         let mut refused = Vec::new();
         for (at, change) in self.changes.iter().enumerate() {
@@ -353,31 +367,29 @@ impl Walk<'_> {
         }
         for at in refused {
             self.changes[at].refused = Some(
-                "it is in a git repository without a working tree, whose hooks and configuration run programs"
+                "it is in a bare git repository, whose hooks and configuration run programs"
                     .to_owned(),
             );
         }
     }
 
-    /// Everything below a folder of the workspace is gone, and so is it.
-    fn gone(&mut self, path: &Path) -> Result<(), CommitError> {
+    /// Adds the deletion of an entry, and of everything in it if it was a folder.
+    fn add_deleted(&mut self, path: &Path) -> Result<(), ApplyError> {
         self.add(path, ChangeKind::Deleted);
         if stat_below(self.before, path).is_ok_and(|stat| is_folder(&stat)) {
-            self.gone_in(path)?;
+            self.add_deleted_in(path)?;
         }
         Ok(())
     }
 
-    fn gone_in(&mut self, path: &Path) -> Result<(), CommitError> {
+    /// Adds the deletion of the entries in an original folder that the layer does not contain.
+    fn add_deleted_in(&mut self, path: &Path) -> Result<(), ApplyError> {
         let open = open_below(self.before, path, OFlags::DIRECTORY).map_err(failed(path))?;
         for name in names(&open).map_err(failed(path))? {
-            if self.changes.len() >= MOST || self.bytes > MOST_BYTES {
-                return Err(CommitError::TooMany { most: MOST });
-            }
+            self.check_limits()?;
             let path = path.join(name);
-            // What the layer has again is not gone.
             if stat_below(self.upper, &path).is_err() {
-                self.gone(&path)?;
+                self.add_deleted(&path)?;
             }
         }
         Ok(())
@@ -388,8 +400,8 @@ impl Walk<'_> {
             |part| matches!(part, Component::Normal(name) if is_protected(&name.to_string_lossy())),
         );
         let refused = is_protected
-            .then(|| "it is protected: it could run or steer something later".to_owned());
-        self.bytes += path.as_os_str().len();
+            .then(|| "its name is protected: other programs run such files or read their configuration from them".to_owned());
+        self.path_bytes += path.as_os_str().len();
         self.changes.push(Change { path: path.to_owned(), kind, refused });
     }
 
@@ -400,7 +412,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns true if two files are the same but for their times.
+/// Returns true if two files have the same content and permissions.
 pub(super) fn is_same(
     one: &OwnedFd,
     other: &OwnedFd,
@@ -412,14 +424,14 @@ pub(super) fn is_same(
     is_like && same_bytes(one, other, path).unwrap_or(false)
 }
 
-/// Returns where a link leads; an error if there is none.
+/// Returns the target of a link; an error if there is no link.
 pub(super) fn link_below(root: &OwnedFd, path: &Path) -> io::Result<PathBuf> {
-    let (folder, name) = folder_of(root, path)?;
+    let (folder, name) = parent_of(root, path)?;
     let target = readlinkat(&folder, name, Vec::new())?;
     Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
 }
 
-/// Returns what is in a folder; nothing where there is none.
+/// Returns the names in a folder; none if the folder does not exist.
 fn names_below(root: &OwnedFd, folder: &Path) -> io::Result<Vec<OsString>> {
     let listed = open_below(root, folder, OFlags::DIRECTORY).and_then(|open| names(&open));
     match listed {
@@ -432,7 +444,7 @@ fn names_below(root: &OwnedFd, folder: &Path) -> io::Result<Vec<OsString>> {
     }
 }
 
-/// Returns what is in a folder, by name.
+/// Returns the names in a folder.
 pub(super) fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
@@ -459,8 +471,8 @@ fn same_bytes(one: &OwnedFd, other: &OwnedFd, path: &Path) -> io::Result<bool> {
     }
 }
 
-pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> CommitError + '_ {
-    |source| CommitError::Io { path: path.to_owned(), source }
+pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> ApplyError + '_ {
+    |source| ApplyError::Io { path: path.to_owned(), source }
 }
 
 pub(super) fn is_folder(stat: &Stat) -> bool {
@@ -472,13 +484,13 @@ pub(super) fn changed_at(stat: &Stat) -> SystemTime {
     UNIX_EPOCH + Duration::new(seconds, u32::try_from(stat.st_ctime_nsec).unwrap_or(0))
 }
 
-/// Returns the parts of a path, the last one first.
-fn parts(path: &Path) -> Vec<OsString> {
+/// Returns the components of a path, the last one first.
+fn reversed_parts(path: &Path) -> Vec<OsString> {
     let named = path.components().filter(|part| *part != Component::CurDir);
     named.rev().map(|part| part.as_os_str().to_owned()).collect()
 }
 
-/// Returns true if a link leads out of the workspace, by its text.
+/// Returns true if the text of a link's target leads out of the workspace.
 fn leads_out(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count() - 1;
     let mut is_down = false;
@@ -486,7 +498,7 @@ fn leads_out(path: &Path, target: &Path) -> bool {
         match part {
             Component::Normal(_) => is_down = true,
             Component::CurDir => {}
-            // Back up from a name is not where it came from, if the name is a link.
+            // `name/..` may lead elsewhere if `name` is a link.
             Component::ParentDir if depth > 0 && !is_down => depth -= 1,
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
         }
@@ -513,22 +525,18 @@ pub(super) fn open_below(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Resu
 
 pub(super) fn open_file(root: &OwnedFd, path: &Path) -> io::Result<File> {
     let file = File::from(open_below(root, path, OFlags::NOFOLLOW)?);
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
-/// Looks at what stands at a path, through no link on the way.
+/// Returns the metadata of a path, without following links on the way to it or at its end.
 pub(super) fn stat_below(root: &OwnedFd, path: &Path) -> io::Result<Stat> {
-    let (folder, name) = folder_of(root, path)?;
+    let (folder, name) = parent_of(root, path)?;
     Ok(statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Opens the folder that an entry is in.
-pub(super) fn folder_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
+/// Opens the parent folder of a path; returns it and the last component.
+pub(super) fn parent_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("the path has no file name"))?;
     let folder = open_below(root, path.parent().unwrap_or(Path::new("")), OFlags::DIRECTORY)?;
     Ok((folder, name))
 }

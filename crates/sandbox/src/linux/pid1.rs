@@ -1,4 +1,5 @@
-//! The first process of a run's own world: builds the view, closes everything off, starts the program, and answers for it.
+//! The init process of a run's PID namespace: builds the mount namespace, locks everything down, starts the program and
+//! supervises it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -11,21 +12,21 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{WaitOptions, wait};
 
 use super::filter::FilterKind;
-use super::grants::{self, DEVICES, Grants, Kind};
-use super::rules::{Rules, enforce, newest};
-use super::seccomp::{Tried, install, refuse};
+use super::grants::{self, DEVICES, Grants, PathKind};
+use super::rules::{Rules, enforce, supported_abi};
+use super::seccomp::{ViolationCount, deny, install};
 use super::sys;
 use super::view;
 use super::wire::{Report, send};
 use crate::error::Failure;
 use crate::outcome::Ended;
-use crate::{Guarantee, HANDED, Network, Spec, Tier, Writes};
+use crate::{Guarantee, Network, PAYLOAD_FD, Spec, Tier, Writes};
 
-/// How often memory is looked at where no group bounds it.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// How often to check the memory use if no control group limits it.
+const MEMORY_POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// What the supervisor knows already.
-pub(super) struct Known<'a> {
+/// What the stage knows about a run.
+pub(super) struct RunContext<'a> {
     pub(super) spec: &'a Spec,
     pub(super) status: BorrowedFd<'a>,
     pub(super) has_memory_group: bool,
@@ -37,72 +38,71 @@ fn setup(step: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
     move |error| Failure::Setup { step: step.to_owned(), errno: error.raw_os_error().unwrap_or(0) }
 }
 
-/// Runs the program and reports; returns only if it was not started.
-pub(super) fn run(known: &Known<'_>) -> Result<std::convert::Infallible, Failure> {
-    let Known { spec, status, .. } = known;
+/// Runs the program and sends reports; returns only if the program was not started.
+pub(super) fn run(context: &RunContext<'_>) -> Result<std::convert::Infallible, Failure> {
+    let RunContext { spec, status, .. } = context;
     sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)
-        .map_err(setup("cannot end with its parent"))?;
-    sys::unshare(libc::CLONE_NEWNS).map_err(unavailable("no mount namespace"))?;
+        .map_err(setup("cannot set the parent death signal"))?;
+    sys::unshare(libc::CLONE_NEWNS).map_err(unavailable("cannot create a mount namespace"))?;
     let writes = spec.workspace.as_ref().map_or(Writes::Never, |workspace| workspace.writes);
     let listener = match spec.network {
         Network::None => None,
         Network::Proxy => Some(super::net::listen().map_err(setup("cannot listen for the proxy"))?),
     };
-    // A mount can be copied only inside its own namespace, so this is opened here.
+    // A mount can only be cloned inside its own mount namespace, so the grants are opened here.
     let grants = &grants::open(spec)?;
-    let viewed = view::build(grants, writes, &spec.limits).map_err(|(step, error)| {
+    let layer = view::build(grants, writes, &spec.limits).map_err(|(step, error)| {
         Failure::Unavailable {
             missing: vec![Guarantee::MetadataHidden],
-            why: format!("{step}: {error}"),
+            reason: format!("{step}: {error}"),
         }
     })?;
     let mut enforced = Guarantee::CORE.to_vec();
     enforced.extend([Guarantee::MetadataHidden, Guarantee::PrivateTmp, Guarantee::SubpathProtect]);
-    if known.has_memory_group {
+    if context.has_memory_group {
         enforced.push(Guarantee::Mem);
     }
-    // The limit counts the processes of this user in this namespace; it does not bind root.
-    if known.has_pids_group || !known.is_root {
+    // RLIMIT_NPROC counts the processes of this user in this namespace; it does not apply to root.
+    if context.has_pids_group || !context.is_root {
         enforced.push(Guarantee::Pids);
     }
     let missing: Vec<Guarantee> =
         spec.required.iter().filter(|needed| !enforced.contains(needed)).copied().collect();
     if !missing.is_empty() {
-        let why = "no group of processes can be made here".to_owned();
-        return Err(Failure::Unavailable { missing, why });
+        let reason = "cannot create a control group".to_owned();
+        return Err(Failure::Unavailable { missing, reason });
     }
-    super::caps::drop_all().map_err(setup("cannot give up capabilities"))?;
-    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(setup("cannot give up new rights"))?;
-    sys::prctl(libc::PR_SET_DUMPABLE, 0).map_err(setup("cannot close itself"))?;
+    super::caps::drop_all().map_err(setup("cannot drop capabilities"))?;
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(setup("cannot set no_new_privs"))?;
+    sys::prctl(libc::PR_SET_DUMPABLE, 0).map_err(setup("cannot disable tracing"))?;
     let port = listener.as_ref().map(|(_, port)| *port);
-    let abi = newest().ok_or_else(|| Failure::Unavailable {
+    let abi = supported_abi().ok_or_else(|| Failure::Unavailable {
         missing: vec![Guarantee::FsWrite],
-        why: "the kernel has no Landlock".to_owned(),
+        reason: "the kernel does not support Landlock".to_owned(),
     })?;
     enforce(abi, &rules(grants, writes, port))
-        .map_err(|why| Failure::Unavailable { missing: vec![Guarantee::FsWrite], why })?;
+        .map_err(|reason| Failure::Unavailable { missing: vec![Guarantee::FsWrite], reason })?;
     let kind = if port.is_some() { FilterKind::TierAWithProxy } else { FilterKind::TierA };
-    let reports = install(kind).map_err(unavailable("no seccomp filter"))?;
+    let notifications = install(kind).map_err(unavailable("cannot install a seccomp filter"))?;
     let children = sys::watch_children().map_err(setup("cannot watch processes"))?;
-    let child = start(known, port)?;
-    let layers = viewed.layer.len();
-    let fds: Vec<BorrowedFd<'_>> = viewed
-        .layer
+    let child = start(context, port)?;
+    let layers = layer.len();
+    let fds: Vec<BorrowedFd<'_>> = layer
         .iter()
         .map(AsFd::as_fd)
         .chain(listener.iter().map(|(listener, _)| listener.as_fd()))
         .collect();
     let report = Report::Started { enforced, layers, proxy_port: port };
-    send(*status, &report, &fds).map_err(setup("cannot report"))?;
-    drop(viewed);
+    send(*status, &report, &fds).map_err(setup("cannot send a report"))?;
+    drop(layer);
     drop(listener);
-    answer(known, child, &reports, &children)
+    supervise(context, child, &notifications, &children)
 }
 
 fn unavailable(what: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
     move |error| Failure::Unavailable {
         missing: vec![Guarantee::MetadataHidden],
-        why: format!("{what}: {error}"),
+        reason: format!("{what}: {error}"),
     }
 }
 
@@ -119,15 +119,15 @@ fn processes_of_user() -> u64 {
     entries.filter_map(Result::ok).filter(is_own).count() as u64
 }
 
-/// Returns the rules of Landlock for the view.
+/// Returns the Landlock rules for the sandbox's file system.
 fn rules(grants: &Grants, writes: Writes, port: Option<u16>) -> Rules {
     let mut rules = Rules { port, ..Rules::default() };
-    let real = grants.read.iter().filter(|opened| !matches!(opened.kind, Kind::Link(_)));
+    let real = grants.read.iter().filter(|opened| !matches!(opened.kind, PathKind::Link(_)));
     rules.read.extend(real.map(|opened| opened.path.clone()));
     rules.read.extend(["/etc", "/proc", "/dev"].map(Into::into));
     rules.write.extend(["/tmp", "/dev/shm"].map(Into::into));
     rules.write.extend(DEVICES.map(Into::into));
-    // Programs write about themselves, to /proc/self/comm and the like.
+    // Programs write to their own files, such as /proc/self/comm.
     rules.write.push("/proc".into());
     if let Some(workspace) = &grants.workspace {
         let list = if writes == Writes::Never { &mut rules.read } else { &mut rules.write };
@@ -136,17 +136,18 @@ fn rules(grants: &Grants, writes: Writes, port: Option<u16>) -> Rules {
     rules
 }
 
-/// A program, its arguments and its environment, as the kernel takes them.
+/// A program, its arguments and its environment, in the form that the kernel needs.
 pub(super) type Program = (CString, Vec<CString>, Vec<CString>);
 
-/// Returns what is to be started; `change` is applied to every value of the environment.
+/// Returns the program to start. `change` is applied to every value of the environment.
 pub(super) fn program_of(
     spec: &Spec,
     change: impl Fn(&OsString) -> OsString,
 ) -> Result<Program, Failure> {
     let text = |text: &OsStr| {
-        CString::new(text.as_bytes())
-            .map_err(|_| Failure::BadSpec("an argument or a variable holds a null byte".to_owned()))
+        CString::new(text.as_bytes()).map_err(|_| {
+            Failure::BadSpec("an argument or variable contains a null byte".to_owned())
+        })
     };
     let program = text(spec.program.as_os_str())?;
     let args = std::iter::once(Ok(program.clone())).chain(spec.args.iter().map(|arg| text(arg)));
@@ -161,7 +162,7 @@ pub(super) fn program_of(
     Ok((program, args, env))
 }
 
-/// Starts a program in place of this process; returns only if that fails.
+/// Replaces this process with a program; returns only if that fails.
 pub(super) fn exec(program: &CString, args: &[CString], env: &[CString]) -> io::Error {
     let list = |texts: &[CString]| {
         let pointers = texts.iter().map(|text| text.as_ptr());
@@ -170,69 +171,77 @@ pub(super) fn exec(program: &CString, args: &[CString], env: &[CString]) -> io::
     sys::exec(program, &list(args), &list(env))
 }
 
-/// Starts the program; an error if it cannot be.
-fn start(known: &Known<'_>, port: Option<u16>) -> Result<libc::pid_t, Failure> {
+/// Starts the program in a child process; an error if it cannot be started.
+fn start(context: &RunContext<'_>, port: Option<u16>) -> Result<libc::pid_t, Failure> {
     let proxy = port.map(|port| OsString::from(format!("http://127.0.0.1:{port}")));
     let change = |value: &OsString| {
-        proxy.clone().filter(|_| value == crate::PROXY).unwrap_or_else(|| value.clone())
+        proxy.clone().filter(|_| value == crate::PROXY_PLACEHOLDER).unwrap_or_else(|| value.clone())
     };
-    let (program, args, env) = program_of(known.spec, change)?;
-    let (done, failed) =
-        pipe_with(PipeFlags::CLOEXEC).map_err(|error| setup("cannot make a pipe")(error.into()))?;
-    let child = sys::fork().map_err(setup("cannot make a process"))?;
+    let (program, args, env) = program_of(context.spec, change)?;
+    let (result, failed) = pipe_with(PipeFlags::CLOEXEC)
+        .map_err(|error| setup("cannot create a pipe")(error.into()))?;
+    let child = sys::fork().map_err(setup("cannot create a process"))?;
     if child == 0 {
-        drop(done);
-        let error = into_program(known).err().unwrap_or_else(|| exec(&program, &args, &env));
+        drop(result);
+        let error = prepare_exec(context).err().unwrap_or_else(|| exec(&program, &args, &env));
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         let _ = rustix::io::write(&failed, &errno.to_ne_bytes());
         sys::exit(127);
     }
     drop(failed);
-    let mut answer = [0; 4];
-    match rustix::io::retry_on_intr(|| rustix::io::read(&done, &mut answer)) {
-        // The end of it: the program was started, and its copy of the pipe was closed by that.
+    let mut errno = [0; 4];
+    match rustix::io::retry_on_intr(|| rustix::io::read(&result, &mut errno)) {
+        // End of file: exec succeeded and closed the child's end of the pipe.
         Ok(0) => Ok(child),
-        Ok(_) => Err(Failure::Program { errno: i32::from_ne_bytes(answer) }),
-        Err(error) => Err(setup("cannot hear from the program")(error.into())),
+        Ok(_) => Err(Failure::Program { errno: i32::from_ne_bytes(errno) }),
+        Err(error) => Err(setup("cannot determine whether the program started")(error.into())),
     }
 }
 
-/// The last steps before the program.
-pub(super) fn into_program(known: &Known<'_>) -> io::Result<()> {
-    let limits = &known.spec.limits;
+/// Performs the last steps in the child before the program is executed.
+pub(super) fn prepare_exec(context: &RunContext<'_>) -> io::Result<()> {
+    let limits = &context.spec.limits;
     sys::setsid()?;
     sys::set_limit(libc::RLIMIT_CORE, 0)?;
-    // It counts the processes of this user in this namespace of users; without one, all of them.
-    let others = if known.spec.strongest == Tier::A { 0 } else { processes_of_user() };
+    // This limit counts the processes of this user in this user namespace, or all of them without one.
+    let others = if context.spec.strongest == Tier::A { 0 } else { processes_of_user() };
     sys::set_limit(libc::RLIMIT_NPROC, u64::from(limits.pids) + others)?;
-    // Files with nothing in them can be of any size; what they would take elsewhere is bounded.
+    // Sparse files can be larger than the temporary file system; limit what they would take when copied elsewhere.
     sys::set_limit(libc::RLIMIT_FSIZE, limits.temporary.saturating_mul(4))?;
     sys::set_limit(libc::RLIMIT_NOFILE, 1024)?;
-    if !known.has_memory_group {
-        // Where somebody looks at the memory of the whole run, that comes first, since it is told as what it is.
-        let times = if known.spec.strongest == Tier::A { 2 } else { 1 };
+    if !context.has_memory_group {
+        // In tier A, `supervise` checks the memory of the whole run. It should trigger first, because it reports the
+        // cause.
+        let times = if context.spec.strongest == Tier::A { 2 } else { 1 };
         sys::set_limit(libc::RLIMIT_DATA, limits.memory.saturating_mul(times))?;
     }
     sys::set_limit(libc::RLIMIT_MSGQUEUE, 0)?;
     sys::set_limit(libc::RLIMIT_MEMLOCK, 1 << 20)?;
-    std::env::set_current_dir(&known.spec.cwd)?;
+    std::env::set_current_dir(&context.spec.cwd)?;
     sys::unblock_signals()?;
-    // Everything but the three streams, and what is handed on, is closed by starting the program.
+    // The exec closes all descriptors except the standard streams and the payload.
     sys::close_on_exec_from(3)?;
-    if known.spec.handed.is_some() { sys::keep_on_exec(HANDED) } else { Ok(()) }
+    if context.spec.payload.is_some() { sys::keep_on_exec(PAYLOAD_FD) } else { Ok(()) }
 }
 
-/// Answers for the program until it ends, and ends with it.
-fn answer(known: &Known<'_>, child: libc::pid_t, reports: &OwnedFd, children: &OwnedFd) -> ! {
-    let mut tried = Tried::default();
+/// Supervises the program until it ends, and then exits.
+fn supervise(
+    context: &RunContext<'_>,
+    child: libc::pid_t,
+    notifications: &OwnedFd,
+    children: &OwnedFd,
+) -> ! {
+    let mut count = ViolationCount::default();
+    let timeout = if context.has_memory_group { None } else { Some(&MEMORY_POLL_INTERVAL) };
     loop {
-        let mut fds = [PollFd::new(reports, PollFlags::IN), PollFd::new(children, PollFlags::IN)];
-        let _ = poll(&mut fds, if known.has_memory_group { None } else { Some(&LOOK) });
+        let mut fds =
+            [PollFd::new(notifications, PollFlags::IN), PollFd::new(children, PollFlags::IN)];
+        let _ = poll(&mut fds, timeout);
         sys::drain(children);
         if fds[0].revents().contains(PollFlags::IN)
-            && let Ok(Some(violation)) = refuse(reports.as_fd(), &mut tried)
+            && let Ok(Some(violation)) = deny(notifications.as_fd(), &mut count)
         {
-            let _ = send(known.status, &Report::Tried(violation), &[]);
+            let _ = send(context.status, &Report::Violation(violation), &[]);
             continue;
         }
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
@@ -244,20 +253,20 @@ fn answer(known: &Known<'_>, child: libc::pid_t, reports: &OwnedFd, children: &O
                 (None, Some(signal)) => Ended::Signalled(signal),
                 (None, None) => continue,
             };
-            if tried.more > 0 {
-                let _ = send(known.status, &Report::TriedMore(tried.more), &[]);
+            if count.more > 0 {
+                let _ = send(context.status, &Report::MoreViolations(count.more), &[]);
             }
-            let _ = send(known.status, &Report::Ended(ended), &[]);
+            let _ = send(context.status, &Report::Ended(ended), &[]);
             sys::exit(0);
         }
-        if !known.has_memory_group && used_memory() > known.spec.limits.memory {
-            let _ = send(known.status, &Report::Ended(Ended::Memory), &[]);
+        if !context.has_memory_group && used_memory() > context.spec.limits.memory {
+            let _ = send(context.status, &Report::Ended(Ended::Memory), &[]);
             sys::exit(0);
         }
     }
 }
 
-/// Adds up what the processes of the run hold. Pages that several of them have count once, where the kernel tells.
+/// Returns the memory that the processes of the run use together. Shared pages count once if the kernel reports them.
 fn used_memory() -> u64 {
     let Ok(entries) = std::fs::read_dir("/proc") else { return u64::MAX };
     let names = entries.filter_map(Result::ok).map(|entry| entry.file_name());
@@ -274,7 +283,7 @@ fn used_memory() -> u64 {
             };
             Some(keys.map(|key| value(key).unwrap_or(0) << 10))
         };
-        // A share of a page for each process that has it; older kernels do not tell.
+        // Proportional set size: each process counts its share of a page. Older kernels do not report it.
         match kibibytes("smaps_rollup", ["Pss_Anon:", "Pss_Shmem:"]) {
             Some([anonymous, memory]) if anonymous + memory > 0 => own += anonymous + memory,
             _ => {

@@ -1,4 +1,5 @@
-//! A stage that has started and waits for what it is to run: starting it takes about as long as finding out what that is.
+//! Starts the stage in advance: it initializes and then waits for the specification, while the caller still prepares
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -16,47 +17,48 @@ use super::wire::{StageCommand, memory, seal, seal_bytes};
 use crate::error::SandboxError;
 use crate::{Spec, Tier};
 
-/// Whether this program can be started anew as the stage.
-pub(super) static INITIALISED: AtomicBool = AtomicBool::new(false);
-/// The program that is the stage instead.
+/// Whether this program called `init`, so that it can be started again as the stage.
+pub(super) static INITIALIZED: AtomicBool = AtomicBool::new(false);
+/// The program to start as the stage instead of this one.
 pub(super) static HELPER: OnceLock<PathBuf> = OnceLock::new();
-/// The stage that the next run takes.
-static NEXT: Mutex<Option<Stage>> = Mutex::new(None);
+/// The stage that the next run uses.
+static NEXT: Mutex<Option<WaitingStage>> = Mutex::new(None);
 
-/// Returns true if there is a program that can be the stage.
-pub(super) fn is_possible() -> bool {
-    INITIALISED.load(Ordering::Relaxed) || HELPER.get().is_some()
+/// Returns true if there is a program that can be started as the stage.
+pub(super) fn has_stage_program() -> bool {
+    INITIALIZED.load(Ordering::Relaxed) || HELPER.get().is_some()
 }
 
-/// Starts the stage of the next run. Whatever goes wrong goes wrong again, and is told, when that run starts its own.
+/// Starts the stage for the next run. An error is ignored here: it occurs again when that run starts its own stage, and
+/// is reported then.
 pub(crate) fn prepare() {
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
-    if is_possible() && next.is_none() {
-        *next = Stage::start(Tier::A).ok();
+    if has_stage_program() && next.is_none() {
+        *next = WaitingStage::start(Tier::A).ok();
     }
 }
 
-/// Returns a stage for this kind of sandbox: the one that waits, or a new one.
-pub(super) fn stage(tier: Tier) -> Result<Stage, SandboxError> {
+/// Returns a stage for this tier: the one that is already waiting, or a new one.
+pub(super) fn take_stage(tier: Tier) -> Result<WaitingStage, SandboxError> {
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     let waiting = if tier == Tier::A { next.take() } else { None };
     drop(next);
-    waiting.map_or_else(|| Stage::start(tier), Ok)
+    waiting.map_or_else(|| WaitingStage::start(tier), Ok)
 }
 
-/// A stage that waits. It ends by itself when this is dropped.
+/// A stage that waits for a specification. It exits when this is dropped.
 #[derive(Debug)]
-pub(super) struct Stage {
-    begun: Begun,
-    /// Memory that the stage shares; it reads none that can still be changed.
+pub(super) struct WaitingStage {
+    process: StageProcess,
+    /// Memory files shared with the stage. The stage only reads them once they are sealed.
     spec: File,
-    handed: File,
+    payload: File,
 }
 
-/// A stage that knows what to run.
+/// The process of a stage, and its descriptors.
 #[derive(Debug)]
-pub(super) struct Begun {
-    pub(super) process: Pid,
+pub(super) struct StageProcess {
+    pub(super) pid: Pid,
     pub(super) status: OwnedFd,
     pub(super) lifeline: OwnedFd,
     pub(super) stdin: OwnedFd,
@@ -64,11 +66,11 @@ pub(super) struct Begun {
     pub(super) stderr: OwnedFd,
 }
 
-impl Begun {
-    fn say(&self, command: StageCommand) -> Result<(), SandboxError> {
+impl StageProcess {
+    fn send_command(&self, command: StageCommand) -> Result<(), SandboxError> {
         send(&self.status, &[command as u8], SendFlags::NOSIGNAL)
             .map(drop)
-            .map_err(|error| setup("the stage ended before it began")(error.into()))
+            .map_err(|error| setup("the stage exited before the run started")(error.into()))
     }
 }
 
@@ -76,21 +78,22 @@ fn setup(step: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
     move |source| SandboxError::Setup { step: step.to_owned(), source }
 }
 
-impl Stage {
+impl WaitingStage {
     fn start(tier: Tier) -> Result<Self, SandboxError> {
         let pipe = || {
-            pipe_with(PipeFlags::CLOEXEC).map_err(|error| setup("cannot make a pipe")(error.into()))
+            pipe_with(PipeFlags::CLOEXEC)
+                .map_err(|error| setup("cannot create a pipe")(error.into()))
         };
-        let memory = || memory().map_err(setup("cannot make memory to share"));
+        let memory = || memory().map_err(setup("cannot create a memfd"));
         let (status, status_of_stage) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .map_err(|error| setup("cannot make a socket")(error.into()))?;
+                .map_err(|error| setup("cannot create a socket")(error.into()))?;
         let (lifeline_of_stage, lifeline) = pipe()?;
         let (stdin_of_stage, stdin) = pipe()?;
         let (stdout, stdout_of_stage) = pipe()?;
         let (stderr, stderr_of_stage) = pipe()?;
-        let (spec, handed) = (memory()?, memory()?);
-        // In the order of their numbers in the stage.
+        let (spec, payload) = (memory()?, memory()?);
+        // In the order of their descriptor numbers in the stage.
         let fds = [
             stdin_of_stage.as_fd(),
             stdout_of_stage.as_fd(),
@@ -98,29 +101,30 @@ impl Stage {
             spec.as_fd(),
             status_of_stage.as_fd(),
             lifeline_of_stage.as_fd(),
-            handed.as_fd(),
+            payload.as_fd(),
         ];
-        let program = HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path);
-        let process = spawn::stage(program, &fds).map_err(setup("cannot start the stage"))?;
+        let program = HELPER.get().map_or(Path::new(spawn::SELF_EXE), PathBuf::as_path);
+        let pid = spawn::spawn_stage(program, &fds).map_err(setup("cannot start the stage"))?;
         let command = if tier == Tier::A { StageCommand::Namespaces } else { StageCommand::Wait };
-        let begun = Begun { process, status, lifeline, stdin, stdout, stderr };
-        begun.say(command)?;
-        Ok(Self { begun, spec, handed })
+        let process = StageProcess { pid, status, lifeline, stdin, stdout, stderr };
+        process.send_command(command)?;
+        Ok(Self { process, spec, payload })
     }
 
-    /// Says what to run.
-    pub(super) fn begin(self, spec: &Spec) -> Result<Begun, SandboxError> {
-        let handed = spec.handed.as_deref().map_or(Ok(()), |bytes| seal_bytes(self.handed, bytes));
-        let told = handed
-            .map_err(setup("cannot hand over what is to be handed"))
+    /// Sends the specification, so that the stage runs it.
+    pub(super) fn run(self, spec: &Spec) -> Result<StageProcess, SandboxError> {
+        let sealed =
+            spec.payload.as_deref().map_or(Ok(()), |bytes| seal_bytes(self.payload, bytes));
+        let sent = sealed
+            .map_err(setup("cannot pass the payload"))
             .and_then(|()| seal(self.spec, spec).map_err(setup("cannot write the specification")))
-            .and_then(|()| self.begun.say(StageCommand::Go));
-        if let Err(error) = told {
-            let process = self.begun.process;
-            drop(self.begun);
-            let _ = rustix::io::retry_on_intr(|| waitpid(Some(process), WaitOptions::empty()));
+            .and_then(|()| self.process.send_command(StageCommand::Run));
+        if let Err(error) = sent {
+            let pid = self.process.pid;
+            drop(self.process);
+            let _ = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
             return Err(error);
         }
-        Ok(self.begun)
+        Ok(self.process)
     }
 }

@@ -1,4 +1,4 @@
-//! Landlock, below the view: what is granted to be read and written, again, by the kernel's own rules.
+//! Landlock rules: a second layer below the mount namespace that grants the same reads and writes.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use landlock::{
     PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
 };
 
-/// Returns the newest rules that this kernel has and that are known here.
-pub(super) fn newest() -> Option<ABI> {
-    // SAFETY: with this flag the call takes no pointer and only answers a number.
+/// Returns the newest Landlock ABI that both this kernel and this crate support.
+pub(super) fn supported_abi() -> Option<ABI> {
+    // SAFETY: with this flag the call takes no pointer and only returns a number.
     let answer =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, 1) };
     match answer {
@@ -24,56 +24,56 @@ pub(super) fn newest() -> Option<ABI> {
     }
 }
 
-/// What the rules let.
+/// What the rules allow.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
-    /// The one port that may be connected to.
+    /// The only TCP port that may be connected to.
     pub(super) port: Option<u16>,
 }
 
-/// Holds this process and all that it starts to the rules, all of them or none.
+/// Enforces the rules on this process and all its children, all of them or none.
 pub(super) fn enforce(abi: ABI, rules: &Rules) -> Result<(), String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let message = |error: &dyn std::fmt::Display| error.to_string();
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))
-        .map_err(|error| told(&error))?;
+        .map_err(|error| message(&error))?;
     let net = AccessNet::from_all(abi);
     if !net.is_empty() {
-        ruleset = ruleset.handle_access(net).map_err(|error| told(&error))?;
+        ruleset = ruleset.handle_access(net).map_err(|error| message(&error))?;
     }
     let scope = Scope::from_all(abi);
     if !scope.is_empty() {
-        ruleset = ruleset.scope(scope).map_err(|error| told(&error))?;
+        ruleset = ruleset.scope(scope).map_err(|error| message(&error))?;
     }
-    let mut created = ruleset.create().map_err(|error| told(&error))?;
+    let mut created = ruleset.create().map_err(|error| message(&error))?;
     let read = AccessFs::from_read(abi);
-    // Nothing that is a device, and nothing that turns one into another, can be made.
+    // Device nodes cannot be created.
     let write = AccessFs::from_all(abi) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     for (paths, access) in [(&rules.read, read), (&rules.write, write)] {
         for path in paths {
             let Ok(fd) = PathFd::new(path) else { continue };
-            let access = on(path, access, abi);
+            let access = access_for(path, access, abi);
             created = created
                 .add_rule(PathBeneath::new(fd.as_fd(), access))
-                .map_err(|error| told(&error))?;
+                .map_err(|error| message(&error))?;
         }
     }
     if let Some(port) = rules.port.filter(|_| !net.is_empty()) {
         let rule = NetPort::new(port, AccessNet::ConnectTcp);
-        created = created.add_rule(rule).map_err(|error| told(&error))?;
+        created = created.add_rule(rule).map_err(|error| message(&error))?;
     }
-    let status = created.restrict_self().map_err(|error| told(&error))?;
+    let status = created.restrict_self().map_err(|error| message(&error))?;
     if status.ruleset == landlock::RulesetStatus::FullyEnforced {
         Ok(())
     } else {
-        Err(format!("the rules are not all enforced: {:?}", status.ruleset))
+        Err(format!("Landlock does not enforce all rules: {:?}", status.ruleset))
     }
 }
 
-/// A file has fewer rights than a folder.
-fn on(path: &Path, access: BitFlags<AccessFs>, abi: ABI) -> BitFlags<AccessFs> {
+/// Limits the access rights to those that apply to the path: a file has fewer than a folder.
+fn access_for(path: &Path, access: BitFlags<AccessFs>, abi: ABI) -> BitFlags<AccessFs> {
     if path.is_dir() { access } else { access & AccessFs::from_file(abi) }
 }

@@ -1,4 +1,4 @@
-//! Installs the filter, and answers what it reports.
+//! Installs the seccomp filter, and responds to its user notifications.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -7,10 +7,10 @@ use super::filter::{FilterKind, REPORTED, SOCKET, program};
 use super::sys::{check, prctl};
 use crate::Violation;
 
-/// How many violations are told one by one.
-const MOST: u64 = 100;
+/// How many violations are reported individually.
+const MAX_REPORTED: u64 = 100;
 
-/// Installs the filter for this process and all it starts; returns where it reports to.
+/// Installs the filter for this process and all its children. Returns the descriptor that receives its notifications.
 pub(super) fn install(kind: FilterKind) -> io::Result<OwnedFd> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
     let mut code = program(kind);
@@ -18,7 +18,7 @@ pub(super) fn install(kind: FilterKind) -> io::Result<OwnedFd> {
         len: u16::try_from(code.len()).map_err(io::Error::other)?,
         filter: code.as_mut_ptr(),
     };
-    // SAFETY: the program lives across the call, and its length is its own.
+    // SAFETY: the filter program outlives the call, and the length is that of the program.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -28,22 +28,26 @@ pub(super) fn install(kind: FilterKind) -> io::Result<OwnedFd> {
         )
     };
     let fd = check(fd)? as RawFd;
-    // SAFETY: the kernel has just made the descriptor for us.
+    // SAFETY: the kernel has just created the descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What was tried.
+/// How many violations there were.
 #[derive(Debug, Default)]
-pub(super) struct Tried {
-    pub(super) told: u64,
+pub(super) struct ViolationCount {
+    pub(super) reported: u64,
+    /// Further violations that were only counted.
     pub(super) more: u64,
 }
 
-/// Answers one report with a refusal. Returns what was tried, unless enough was told already.
-pub(super) fn refuse(listener: BorrowedFd<'_>, tried: &mut Tried) -> io::Result<Option<Violation>> {
-    // SAFETY: all zeros is a valid value of this struct, and the kernel asks for it.
+/// Denies the system call of one notification. Returns the violation, unless the maximum was already reported.
+pub(super) fn deny(
+    listener: BorrowedFd<'_>,
+    count: &mut ViolationCount,
+) -> io::Result<Option<Violation>> {
+    // SAFETY: all zeros is a valid value of this struct, and the kernel requires it.
     let mut seen: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-    // SAFETY: the struct lives across the call and has the size that the kernel knows.
+    // SAFETY: the struct outlives the call and has the size that the kernel expects.
     let answer =
         unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut seen) };
     check(answer.into())?;
@@ -54,13 +58,13 @@ pub(super) fn refuse(listener: BorrowedFd<'_>, tried: &mut Tried) -> io::Result<
     let answer = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response)
     };
-    // A caller that was killed meanwhile needs no answer.
+    // A process that was killed meanwhile needs no response.
     let _ = check(answer.into());
-    if tried.told == MOST {
-        tried.more += 1;
+    if count.reported == MAX_REPORTED {
+        count.more += 1;
         return Ok(None);
     }
-    tried.told += 1;
+    count.reported += 1;
     let number = i64::from(seen.data.nr);
     let known = REPORTED.iter().chain([&SOCKET]).find(|(known, _)| *known == number);
     let call = known.map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned());

@@ -1,8 +1,9 @@
-//! The weaker kind of sandbox, for machines without user namespaces: Landlock and seccomp alone.
+//! Tier B, the weaker sandbox for machines without user namespaces: only Landlock and seccomp.
 //!
-//! The program sees the machine's own files and processes, as far as names, sizes, times and targets of links go, and nothing of what is in
-//! them. What else Landlock does not hold (attributes, watches, leases, most of `ioctl`) the filter closes; [`crate::Tier::limitations`] names
-//! what is left. Sockets of any kind are not let, since below the ninth version Landlock does not hold those with a path.
+//! The program can see names, sizes, times and link targets of the machine's files, and its processes, but not their
+//! contents. The seccomp filter blocks other things that Landlock does not restrict (extended attributes, inotify,
+//! leases, most of `ioctl`); [`crate::Tier::limitations`] lists what remains. All sockets are blocked, because Landlock
+//! before ABI 9 does not restrict Unix sockets with a path.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,11 +23,11 @@ use rustix::net::{
 use rustix::process::{WaitOptions, wait};
 
 use super::filter::FilterKind;
-use super::grants::{self, DEVICES, Grants, Kind};
-use super::pid1::{Known, program_of};
-use super::rules::{Rules, enforce, newest};
-use super::seccomp::{Tried, install, refuse};
-use super::stage::Watched;
+use super::grants::{self, DEVICES, Grants, PathKind};
+use super::pid1::{RunContext, program_of};
+use super::rules::{Rules, enforce, supported_abi};
+use super::seccomp::{ViolationCount, deny, install};
+use super::stage::SupervisedRun;
 use super::sys;
 use super::wire::{Report, send};
 use crate::error::Failure;
@@ -37,37 +38,43 @@ fn setup(step: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
     move |error| Failure::Setup { step: step.to_owned(), errno: error.raw_os_error().unwrap_or(0) }
 }
 
-/// Runs a program, and watches over it.
-pub(super) fn run(watched: &Watched<'_>, known: &Known<'_>) -> Result<Option<Ended>, Failure> {
-    let abi = newest().filter(|abi| *abi >= ABI::V6).ok_or_else(|| Failure::Unavailable {
-        missing: Guarantee::CORE.to_vec(),
-        why: "the kernel has no Landlock, or too old a one".to_owned(),
-    })?;
+/// Runs a program and supervises it.
+pub(super) fn run(
+    supervised: &SupervisedRun<'_>,
+    context: &RunContext<'_>,
+) -> Result<Option<Ended>, Failure> {
+    let abi =
+        supported_abi().filter(|abi| *abi >= ABI::V6).ok_or_else(|| Failure::Unavailable {
+            missing: Guarantee::CORE.to_vec(),
+            reason: "the kernel does not support Landlock, or its Landlock version is too old"
+                .to_owned(),
+        })?;
     let mut enforced = Guarantee::CORE.to_vec();
-    if known.has_memory_group {
+    if context.has_memory_group {
         enforced.push(Guarantee::Mem);
     }
-    if known.has_pids_group {
+    if context.has_pids_group {
         enforced.push(Guarantee::Pids);
     }
     let missing: Vec<Guarantee> =
-        known.spec.required.iter().filter(|needed| !enforced.contains(needed)).copied().collect();
-    if !missing.is_empty() || known.spec.network != Network::None {
-        let why = "no user namespace can be made".to_owned();
-        return Err(Failure::Unavailable { missing, why });
+        context.spec.required.iter().filter(|needed| !enforced.contains(needed)).copied().collect();
+    if !missing.is_empty() || context.spec.network != Network::None {
+        let reason = "cannot create a user namespace".to_owned();
+        return Err(Failure::Unavailable { missing, reason });
     }
-    let grants = grants::open(known.spec)?;
-    let files = Temporary::new().map_err(setup("cannot make a folder for temporary files"))?;
-    sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).map_err(setup("cannot watch over processes"))?;
+    let grants = grants::open(context.spec)?;
+    let files =
+        TemporaryFolder::new().map_err(setup("cannot create a folder for temporary files"))?;
+    sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).map_err(setup("cannot become a subreaper"))?;
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(|error| setup("cannot make a socket")(error.into()))?;
+            .map_err(|error| setup("cannot create a socket")(error.into()))?;
     let children = sys::watch_children().map_err(setup("cannot watch processes"))?;
-    let (program, args, env) = program_of(known.spec, |text| files.instead_of(text))?;
-    let child = sys::fork().map_err(setup("cannot make a process"))?;
+    let (program, args, env) = program_of(context.spec, |text| files.replace_in(text))?;
+    let child = sys::fork().map_err(setup("cannot create a process"))?;
     if child == 0 {
-        let rules = rules(known, &grants, &files);
-        let error = into_program(known, abi, &rules, theirs.as_fd())
+        let rules = rules(context, &grants, &files);
+        let error = restrict(context, abi, &rules, theirs.as_fd())
             .err()
             .unwrap_or_else(|| super::pid1::exec(&program, &args, &env));
         let _ =
@@ -75,33 +82,35 @@ pub(super) fn run(watched: &Watched<'_>, known: &Known<'_>) -> Result<Option<End
         sys::exit(127);
     }
     drop(theirs);
-    let reports = match hear(&ours).map_err(setup("cannot hear from the program"))? {
-        Heard::Listener(reports) => reports,
-        Heard::Failed(errno) => return Err(Failure::Program { errno }),
+    let receive =
+        || receive_message(&ours).map_err(setup("cannot determine whether the program started"));
+    let notifications = match receive()? {
+        ChildMessage::Listener(notifications) => notifications,
+        ChildMessage::Failed(errno) => return Err(Failure::Program { errno }),
     };
-    // The end of it: the program was started, and its copy of the socket was closed by that.
-    if let Heard::Failed(errno) = hear(&ours).map_err(setup("cannot hear from the program"))?
+    // End of file (0): exec succeeded and closed the child's end of the socket.
+    if let ChildMessage::Failed(errno) = receive()?
         && errno != 0
     {
         return Err(Failure::Program { errno });
     }
     let report = Report::Started { enforced, layers: 0, proxy_port: None };
-    send(watched.status, &report, &[]).map_err(setup("cannot report"))?;
-    let ended = watch(watched, child, &reports, &children);
-    end_all();
+    send(supervised.status, &report, &[]).map_err(setup("cannot send a report"))?;
+    let ended = supervise(supervised, child, &notifications, &children);
+    kill_all();
     Ok(Some(ended))
 }
 
-/// Watches until the program ends, or its time does.
-fn watch(
-    watched: &Watched<'_>,
+/// Supervises the program until it ends, its time limit is exceeded, or the caller cancels it.
+fn supervise(
+    supervised: &SupervisedRun<'_>,
     child: libc::pid_t,
-    reports: &OwnedFd,
+    notifications: &OwnedFd,
     children: &OwnedFd,
 ) -> Ended {
-    let mut tried = Tried::default();
+    let mut count = ViolationCount::default();
     loop {
-        let left = watched.spec.limits.wall.saturating_sub(watched.start.elapsed());
+        let left = supervised.spec.limits.wall.saturating_sub(supervised.start.elapsed());
         if left.is_zero() {
             return Ended::Timeout;
         }
@@ -110,27 +119,27 @@ fn watch(
             tv_nsec: left.subsec_nanos().into(),
         };
         let mut fds = [
-            PollFd::new(reports, PollFlags::IN),
+            PollFd::new(notifications, PollFlags::IN),
             PollFd::new(children, PollFlags::IN),
-            PollFd::new(watched.lifeline, PollFlags::IN),
+            PollFd::new(supervised.lifeline, PollFlags::IN),
         ];
         let _ = poll(&mut fds, Some(&wait_for));
-        let [has_report, _, is_cut] = fds.each_ref().map(|fd| !fd.revents().is_empty());
-        if is_cut {
+        let [has_notification, _, is_cancelled] = fds.each_ref().map(|fd| !fd.revents().is_empty());
+        if is_cancelled {
             return Ended::Cancelled;
         }
-        if has_report && let Ok(Some(violation)) = refuse(reports.as_fd(), &mut tried) {
-            let _ = send(watched.status, &Report::Tried(violation), &[]);
+        if has_notification && let Ok(Some(violation)) = deny(notifications.as_fd(), &mut count) {
+            let _ = send(supervised.status, &Report::Violation(violation), &[]);
         }
         sys::drain(children);
-        // Not for ever: very many may end one after the other.
+        // Only a limited number per round, because processes may keep ending forever.
         for _ in 0..256 {
             let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) else { break };
             if pid.as_raw_nonzero().get() != child {
                 continue;
             }
-            if tried.more > 0 {
-                let _ = send(watched.status, &Report::TriedMore(tried.more), &[]);
+            if count.more > 0 {
+                let _ = send(supervised.status, &Report::MoreViolations(count.more), &[]);
             }
             match (status.exit_status(), status.terminating_signal()) {
                 (Some(code), _) => return Ended::Exited(code),
@@ -141,16 +150,16 @@ fn watch(
     }
 }
 
-/// Ends every process that is left. Whoever loses its parent becomes a child of this process, so in the end all are.
-fn end_all() {
+/// Kills all remaining processes. Orphaned processes become children of this process, so in the end all are found.
+fn kill_all() {
     loop {
-        // Most runs leave nobody behind, and to look for them takes long.
+        // Most runs leave no processes behind, and searching /proc for them is slow.
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return,
             Ok(None) => {}
         }
-        // First none of them goes on, then none is left.
+        // Stop all of them first, so that none can fork while the others are killed.
         let all = children();
         for signal in [libc::SIGSTOP, libc::SIGKILL] {
             for child in &all {
@@ -169,7 +178,7 @@ fn children() -> Vec<libc::pid_t> {
     names
         .filter_map(|name| {
             let number = name.parse().ok()?;
-            // The name of a program may hold any bytes; what follows it does not.
+            // The program name may contain any bytes, so parse what follows it.
             let text =
                 String::from_utf8_lossy(&fs::read(format!("/proc/{name}/stat")).ok()?).into_owned();
             let parent = text.rsplit(") ").next()?.split(' ').nth(1)?;
@@ -178,32 +187,39 @@ fn children() -> Vec<libc::pid_t> {
         .collect()
 }
 
-/// Gives up everything, and sends where the filter reports to.
-fn into_program(known: &Known<'_>, abi: ABI, rules: &Rules, to: BorrowedFd<'_>) -> io::Result<()> {
+/// Restricts this process before the program is executed, and sends the descriptor of the filter's notifications.
+fn restrict(
+    context: &RunContext<'_>,
+    abi: ABI,
+    rules: &Rules,
+    to: BorrowedFd<'_>,
+) -> io::Result<()> {
     sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
     super::caps::drop_all()?;
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
     sys::prctl(libc::PR_SET_DUMPABLE, 0)?;
     enforce(abi, rules).map_err(io::Error::other)?;
-    super::pid1::into_program(known)?;
-    let reports = install(FilterKind::TierB)?;
+    super::pid1::prepare_exec(context)?;
+    let notifications = install(FilterKind::TierB)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let fds = [reports.as_fd()];
+    let fds = [notifications.as_fd()];
     if !ancillary.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(io::Error::other("no room for a descriptor"));
+        return Err(io::Error::other("too many descriptors"));
     }
     sendmsg(to, &[io::IoSlice::new(b"listener")], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-enum Heard {
+/// A message from the child that becomes the program.
+enum ChildMessage {
+    /// The descriptor of the filter's notifications.
     Listener(OwnedFd),
-    /// What went wrong; 0 for the end.
+    /// The error number of the failed step; 0 for end of file.
     Failed(i32),
 }
 
-fn hear(from: &OwnedFd) -> io::Result<Heard> {
+fn receive_message(from: &OwnedFd) -> io::Result<ChildMessage> {
     let mut body = [0; 16];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -219,7 +235,7 @@ fn hear(from: &OwnedFd) -> io::Result<Heard> {
         if let RecvAncillaryMessage::ScmRights(mut rights) = message
             && let Some(fd) = rights.next()
         {
-            return Ok(Heard::Listener(fd));
+            return Ok(ChildMessage::Listener(fd));
         }
     }
     let errno = if received.bytes == 4 {
@@ -227,12 +243,12 @@ fn hear(from: &OwnedFd) -> io::Result<Heard> {
     } else {
         0
     };
-    Ok(Heard::Failed(errno))
+    Ok(ChildMessage::Failed(errno))
 }
 
-fn rules(known: &Known<'_>, grants: &Grants, files: &Temporary) -> Rules {
+fn rules(context: &RunContext<'_>, grants: &Grants, files: &TemporaryFolder) -> Rules {
     let mut rules = Rules::default();
-    let real = grants.read.iter().filter(|opened| !matches!(opened.kind, Kind::Link(_)));
+    let real = grants.read.iter().filter(|opened| !matches!(opened.kind, PathKind::Link(_)));
     rules.read.extend(real.map(|opened| opened.path.clone()));
     rules.read.extend(
         ["/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/proc/self"]
@@ -241,18 +257,18 @@ fn rules(known: &Known<'_>, grants: &Grants, files: &Temporary) -> Rules {
     rules.write.push(files.0.clone());
     rules.write.extend(DEVICES.map(PathBuf::from));
     if let Some(workspace) = &grants.workspace {
-        let is_closed =
-            known.spec.workspace.as_ref().is_none_or(|work| work.writes != Writes::Direct);
-        let list = if is_closed { &mut rules.read } else { &mut rules.write };
+        let is_read_only =
+            context.spec.workspace.as_ref().is_none_or(|work| work.writes != Writes::Direct);
+        let list = if is_read_only { &mut rules.read } else { &mut rules.write };
         list.push(workspace.path.clone());
     }
     rules
 }
 
-/// A folder for temporary files that nobody else may look into.
-struct Temporary(PathBuf);
+/// A folder for temporary files that no other user can access.
+struct TemporaryFolder(PathBuf);
 
-impl Temporary {
+impl TemporaryFolder {
     fn new() -> io::Result<Self> {
         let mut number = std::process::id();
         loop {
@@ -270,8 +286,8 @@ impl Temporary {
         }
     }
 
-    /// Returns a value of the environment with this folder in place of the shared one.
-    fn instead_of(&self, value: &OsString) -> OsString {
+    /// Replaces the shared temporary folder with this one in a value of the environment.
+    fn replace_in(&self, value: &OsString) -> OsString {
         match value.as_bytes() {
             b"/tmp" => self.0.clone().into_os_string(),
             b"/tmp/home" => self.0.join("home").into_os_string(),
@@ -280,7 +296,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

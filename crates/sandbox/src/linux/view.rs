@@ -1,4 +1,4 @@
-//! The view that a run has of the machine: a root of its own, with what was granted and nothing else.
+//! Builds the file system of a run: its own root in its own mount namespace, with the grants and nothing else.
 
 use std::fs;
 use std::io;
@@ -14,107 +14,107 @@ use rustix::mount::{
 };
 
 use super::copy;
-use super::grants::{Grants, Kind, Opened};
+use super::grants::{Grants, OpenedPath, PathKind};
 use super::sys::{
-    Depth, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, MountAttr,
-    mount_setattr, pivot_root_here, unmount_here,
+    MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, MountAttr,
+    MountScope, mount_setattr, pivot_root_here, unmount_here,
 };
 use crate::{Limits, Writes, is_protected};
 
-/// Where the new root is put together. It is there on every system, and nothing of it is seen afterwards.
-const STAGE: &str = "/tmp";
-/// Where the layer that writes go to is; no program may look in it.
+/// The folder on which the new root is assembled. It exists on every system, and its content is hidden afterwards.
+const NEW_ROOT: &str = "/tmp";
+/// The folder with the layer that writes go to. Programs cannot access it.
 const LAYER: &str = ".layer";
-/// The id that a run has.
-pub(super) const ID: u32 = 1000;
+/// The user and group id in the sandbox.
+pub(super) const SANDBOX_ID: u32 = 1000;
 
-/// What became of the view.
-pub(super) struct Viewed {
-    /// The folder that writes to the workspace are in; where it is a copy, also one of what it was.
-    pub(super) layer: Vec<OwnedFd>,
-}
+/// Names of steps that can fail in several places.
+const RESTRICT: &str = "cannot set mount attributes";
+const MOUNT_WORKSPACE: &str = "cannot mount the workspace";
 
 type Step<T> = Result<T, (String, io::Error)>;
 
-fn step<T>(what: &str, done: io::Result<T>) -> Step<T> {
-    done.map_err(|error| (what.to_owned(), error))
+fn step<T>(what: &str, result: io::Result<T>) -> Step<T> {
+    result.map_err(|error| (what.to_owned(), error))
 }
 
-/// Builds the view and moves into it.
-pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Viewed> {
+/// Builds the file system and makes it the root. Returns the folder with the writes to the workspace, and also the
+/// original if the workspace is a copy; nothing if writes do not go to a layer.
+pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Vec<OwnedFd>> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     step("cannot make mounts private", mount_change("/", private).map_err(Into::into))?;
-    // Everything is taken by its descriptor before the place is covered.
+    // Clone all mounts through their descriptors before the new root covers /tmp.
     let mut trees = Vec::new();
     for opened in &grants.read {
-        if !matches!(opened.kind, Kind::Link(_)) {
-            trees.push((opened, tree(opened)?));
+        if !matches!(opened.kind, PathKind::Link(_)) {
+            trees.push((opened, clone_tree(opened)?));
         }
     }
-    let devices: Vec<_> =
-        grants.devices.iter().map(|opened| Ok((opened, tree(opened)?))).collect::<Step<_>>()?;
-    let work = grants.workspace.as_ref().map(|opened| Ok((opened, tree(opened)?))).transpose()?;
+    let clone = |opened| -> Step<_> { Ok((opened, clone_tree(opened)?)) };
+    let devices: Vec<_> = grants.devices.iter().map(clone).collect::<Step<_>>()?;
+    let work = grants.workspace.as_ref().map(clone).transpose()?;
 
-    let root = memory(64 << 20, "0755")?;
-    step("cannot mount the root", attach(&root, Path::new(STAGE)))?;
-    let at = |path: &Path| Path::new(STAGE).join(path.strip_prefix("/").unwrap_or(path));
-    // First, so that what is granted below them is seen.
+    let root = new_tmpfs(64 << 20, "0755")?;
+    step("cannot mount the root", attach(&root, Path::new(NEW_ROOT)))?;
+    let in_root = |path: &Path| Path::new(NEW_ROOT).join(path.strip_prefix("/").unwrap_or(path));
+    // Mount these first, so that grants below them stay visible.
     for name in ["/tmp", "/dev/shm"] {
-        let place = at(Path::new(name));
-        step("cannot make a folder", fs::create_dir_all(&place))?;
-        let files = memory(limits.temporary, "1777")?;
-        step("cannot close a mount", set(&files, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
-        step("cannot mount temporary files", attach(&files, &place))?;
+        let target = in_root(Path::new(name));
+        step("cannot create a folder", fs::create_dir_all(&target))?;
+        let files = new_tmpfs(limits.temporary, "1777")?;
+        step(RESTRICT, set_attributes(&files, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
+        step("cannot mount temporary files", attach(&files, &target))?;
     }
     for opened in &grants.read {
-        if let Kind::Link(target) = &opened.kind {
-            let place = at(&opened.path);
-            step("cannot make a folder", make_parents(&place))?;
-            step("cannot make a link", symlink(target, &place))?;
+        if let PathKind::Link(link_target) = &opened.kind {
+            let path = in_root(&opened.path);
+            step("cannot create a folder", create_parents(&path))?;
+            step("cannot create a link", symlink(link_target, &path))?;
         }
     }
     for (opened, tree) in &trees {
-        let closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-        step("cannot close a mount", set(tree, closed))?;
-        put(tree, opened, &at(&opened.path))?;
+        let read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+        step(RESTRICT, set_attributes(tree, read_only))?;
+        mount_at(tree, opened, &in_root(&opened.path))?;
     }
-    system_files(&at)?;
+    create_system_files(&in_root)?;
     for (opened, tree) in &devices {
-        step(
-            "cannot close a mount",
-            set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY),
-        )?;
-        put(tree, opened, &at(&opened.path))?;
+        let attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
+        step(RESTRICT, set_attributes(tree, attributes))?;
+        mount_at(tree, opened, &in_root(&opened.path))?;
     }
-    processes(&at(Path::new("/proc")))?;
+    mount_proc(&in_root(Path::new("/proc")))?;
     let layer = match &work {
-        Some((opened, tree)) => workspace(opened, tree, writes, limits, &at)?,
+        Some((opened, tree)) => mount_workspace(opened, tree, writes, limits, &in_root)?,
         None => Vec::new(),
     };
-    step("cannot make a folder", fs::create_dir_all(at(Path::new("/tmp/home"))))?;
-    let closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    let closed = MountAttr { set: closed, ..MountAttr::default() };
-    step("cannot close the root", mount_setattr(root.as_fd(), &closed, Depth::One))?;
-    step("cannot enter the view", std::env::set_current_dir(STAGE))?;
+    step("cannot create a folder", fs::create_dir_all(in_root(Path::new("/tmp/home"))))?;
+    let read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    let read_only = MountAttr { set: read_only, ..MountAttr::default() };
+    step(
+        "cannot make the root read-only",
+        mount_setattr(root.as_fd(), &read_only, MountScope::One),
+    )?;
+    step("cannot enter the new root", std::env::set_current_dir(NEW_ROOT))?;
     step("cannot change the root", pivot_root_here())?;
-    step("cannot leave the old root", unmount_here())?;
+    step("cannot unmount the old root", unmount_here())?;
     step("cannot enter the root", std::env::set_current_dir("/"))?;
-    Ok(Viewed { layer })
+    Ok(layer)
 }
 
-/// Takes a copy of the tree of mounts at a place.
-fn tree(opened: &Opened) -> Step<OwnedFd> {
+/// Clones the mount tree at a path.
+fn clone_tree(opened: &OpenedPath) -> Step<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    let taken = open_tree(&opened.fd, "", flags).map_err(io::Error::from);
-    step(&format!("cannot take {}", opened.path.display()), taken)
+    let tree = open_tree(&opened.fd, "", flags).map_err(io::Error::from);
+    step(&format!("cannot clone the mount of `{}`", opened.path.display()), tree)
 }
 
-/// Makes a file system in memory.
-fn memory(size: u64, mode: &str) -> Step<OwnedFd> {
-    let made = (|| {
+/// Creates a file system in memory.
+fn new_tmpfs(size: u64, mode: &str) -> Step<OwnedFd> {
+    let created = (|| {
         let fs = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&fs, "size", size.to_string())?;
         fsconfig_set_string(&fs, "nr_inodes", "100000")?;
@@ -122,63 +122,65 @@ fn memory(size: u64, mode: &str) -> Step<OwnedFd> {
         fsconfig_create(&fs)?;
         fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
     })();
-    step("cannot make a file system in memory", made.map_err(io::Error::from))
+    step("cannot create a tmpfs", created.map_err(io::Error::from))
 }
 
-fn set(tree: &OwnedFd, attributes: u64) -> io::Result<()> {
-    mount_setattr(tree.as_fd(), &MountAttr { set: attributes, ..MountAttr::default() }, Depth::Tree)
+fn set_attributes(tree: &OwnedFd, attributes: u64) -> io::Result<()> {
+    let attributes = MountAttr { set: attributes, ..MountAttr::default() };
+    mount_setattr(tree.as_fd(), &attributes, MountScope::Tree)
 }
 
-fn attach(tree: &OwnedFd, place: &Path) -> io::Result<()> {
+fn attach(tree: &OwnedFd, target: &Path) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    Ok(move_mount(tree, "", rustix::fs::CWD, place, flags)?)
+    Ok(move_mount(tree, "", rustix::fs::CWD, target, flags)?)
 }
 
-/// Puts a tree at its place, which is made for it.
-fn put(tree: &OwnedFd, opened: &Opened, place: &Path) -> Step<()> {
-    let made = make_parents(place).and_then(|()| match opened.kind {
-        Kind::Folder => fs::create_dir_all(place),
-        Kind::File | Kind::Link(_) if place.exists() => Ok(()),
-        Kind::File | Kind::Link(_) => fs::write(place, b""),
+/// Mounts a tree at a path, which is created for it.
+fn mount_at(tree: &OwnedFd, opened: &OpenedPath, target: &Path) -> Step<()> {
+    let created = create_parents(target).and_then(|()| match opened.kind {
+        PathKind::Folder => fs::create_dir_all(target),
+        PathKind::File | PathKind::Link(_) if target.exists() => Ok(()),
+        PathKind::File | PathKind::Link(_) => fs::write(target, b""),
     });
-    let what = format!("cannot show {}", opened.path.display());
-    step(&what, made)?;
-    step(&what, attach(tree, place))
+    let what = format!("cannot mount `{}`", opened.path.display());
+    step(&what, created)?;
+    step(&what, attach(tree, target))
 }
 
-fn make_parents(place: &Path) -> io::Result<()> {
-    place.parent().map_or(Ok(()), fs::create_dir_all)
+fn create_parents(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// Files that programs ask for, with nothing of the machine in them.
-fn system_files(at: &impl Fn(&Path) -> PathBuf) -> Step<()> {
+/// Creates system files that programs need, without information about the machine.
+fn create_system_files(in_root: &impl Fn(&Path) -> PathBuf) -> Step<()> {
     let write = |name: &str, text: String| {
-        let place = at(Path::new(name));
-        step("cannot write a file", make_parents(&place).and_then(|()| fs::write(place, text)))
+        let path = in_root(Path::new(name));
+        step("cannot write a file", create_parents(&path).and_then(|()| fs::write(path, text)))
     };
+    let id = SANDBOX_ID;
     write(
         "/etc/passwd",
-        format!("skill:x:{ID}:{ID}::/tmp/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        format!("skill:x:{id}:{id}::/tmp/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
     )?;
-    write("/etc/group", format!("skill:x:{ID}:\nnogroup:x:65534:\n"))?;
+    write("/etc/group", format!("skill:x:{id}:\nnogroup:x:65534:\n"))?;
     write("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned())?;
     write("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n".to_owned())?;
-    step("cannot make a folder", fs::create_dir_all(at(Path::new("/dev"))))?;
+    step("cannot create a folder", fs::create_dir_all(in_root(Path::new("/dev"))))?;
     for (name, target) in [
         ("/dev/fd", "/proc/self/fd"),
         ("/dev/stdin", "/proc/self/fd/0"),
         ("/dev/stdout", "/proc/self/fd/1"),
         ("/dev/stderr", "/proc/self/fd/2"),
     ] {
-        step("cannot make a link", symlink(target, at(Path::new(name))))?;
+        step("cannot create a link", symlink(target, in_root(Path::new(name))))?;
     }
     Ok(())
 }
 
-/// The processes of the run, and nothing else of the kernel.
-fn processes(place: &Path) -> Step<()> {
-    step("cannot make a folder", fs::create_dir_all(place))?;
-    let made = (|| {
+/// Mounts a `/proc` that contains only the processes of the run, and no other kernel interfaces.
+fn mount_proc(target: &Path) -> Step<()> {
+    step("cannot create a folder", fs::create_dir_all(target))?;
+    let created = (|| {
         let fs = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&fs, "subset", "pid")?;
         fsconfig_create(&fs)?;
@@ -187,44 +189,45 @@ fn processes(place: &Path) -> Step<()> {
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, flags)
     })();
-    let proc = step("cannot make /proc", made.map_err(io::Error::from))?;
-    step("cannot mount /proc", attach(&proc, place))
+    let proc = step("cannot create /proc", created.map_err(io::Error::from))?;
+    step("cannot mount /proc", attach(&proc, target))
 }
 
-/// Shows the workspace: to be looked at alone; as a copy or under a layer for its writes; or itself, protected names closed.
-fn workspace(
-    opened: &Opened,
+/// Mounts the workspace: read-only, as a copy or with an overlay for its writes, or directly with protected names
+/// read-only.
+fn mount_workspace(
+    opened: &OpenedPath,
     tree: &OwnedFd,
     writes: Writes,
     limits: &Limits,
-    at: &impl Fn(&Path) -> PathBuf,
+    in_root: &impl Fn(&Path) -> PathBuf,
 ) -> Step<Vec<OwnedFd>> {
-    let place = at(&opened.path);
-    step("cannot make a folder", fs::create_dir_all(&place))?;
-    let usual = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    let target = in_root(&opened.path);
+    step("cannot create a folder", fs::create_dir_all(&target))?;
+    let attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
     if writes == Writes::Direct {
-        step("cannot close a mount", set(tree, usual))?;
-        step("cannot show the workspace", attach(tree, &place))?;
-        protect(&place)?;
+        step(RESTRICT, set_attributes(tree, attributes))?;
+        step(MOUNT_WORKSPACE, attach(tree, &target))?;
+        protect_names(&target)?;
         return Ok(Vec::new());
     }
-    step("cannot close a mount", set(tree, usual | MOUNT_ATTR_RDONLY))?;
-    let base = at(Path::new("/")).join(LAYER);
+    step(RESTRICT, set_attributes(tree, attributes | MOUNT_ATTR_RDONLY))?;
+    let base = in_root(Path::new("/")).join(LAYER);
     let [lower, above] = ["lower", "above"].map(|name| base.join(name));
     for folder in [&lower, &above] {
-        step("cannot make a folder", fs::create_dir_all(folder))?;
+        step("cannot create a folder", fs::create_dir_all(folder))?;
     }
-    step("cannot show the workspace", attach(tree, &lower))?;
-    let memory = memory(limits.temporary, "0755")?;
+    step(MOUNT_WORKSPACE, attach(tree, &lower))?;
+    let memory = new_tmpfs(limits.temporary, "0755")?;
     step("cannot mount the layer", attach(&memory, &above))?;
-    let copied = if writes == Writes::Layer { copied(&lower, &above, &place)? } else { None };
+    let copied = if writes == Writes::Layer { mount_copy(&lower, &above, &target)? } else { None };
     let layer = match copied {
         Some(copied) => copied,
-        None => layered(&lower, &above, &place, writes)?,
+        None => mount_overlay(&lower, &above, &target, writes)?,
     };
-    // Nobody in the run has any business there.
-    let hidden = self::memory(4096, "0000")?;
-    step("cannot close a mount", set(&hidden, MOUNT_ATTR_RDONLY))?;
+    // The program must not access the layer except through the workspace.
+    let hidden = new_tmpfs(4096, "0000")?;
+    step(RESTRICT, set_attributes(&hidden, MOUNT_ATTR_RDONLY))?;
     step("cannot hide the layer", attach(&hidden, &base))?;
     Ok(layer)
 }
@@ -234,36 +237,37 @@ fn open_folder(path: &Path) -> Step<OwnedFd> {
     step("cannot open the layer", open(path, flags, Mode::empty()).map_err(io::Error::from))
 }
 
-/// Shows a copy of a small workspace; `None` if it is not small.
-fn copied(lower: &Path, above: &Path, place: &Path) -> Step<Option<Vec<OwnedFd>>> {
+/// Mounts a copy of a small workspace; `None` if it is not small.
+fn mount_copy(lower: &Path, above: &Path, target: &Path) -> Step<Option<Vec<OwnedFd>>> {
     let from = open_folder(lower)?;
-    let Some(small) = copy::small(&from) else { return Ok(None) };
+    let Some(plan) = copy::plan(&from) else { return Ok(None) };
     let [copy, before] = ["copy", "before"].map(|name| above.join(name));
     for folder in [&copy, &before] {
-        step("cannot make a folder", fs::create_dir(folder))?;
+        step("cannot create a folder", fs::create_dir(folder))?;
     }
     let to = [open_folder(&copy)?, open_folder(&before)?];
-    if copy::copy(&small, &from, &to).is_err() {
-        // It may hold what only somebody else may read: the layer shows as much as may be seen.
+    if copy::copy(&plan, &from, &to).is_err() {
+        // It may contain files that this user cannot read. An overlay shows what is accessible.
         for folder in [&copy, &before] {
-            step("cannot clear a copy", fs::remove_dir_all(folder))?;
+            step("cannot remove a copy", fs::remove_dir_all(folder))?;
         }
         return Ok(None);
     }
-    let opened = Opened { path: copy, fd: open_folder(&above.join("copy"))?, kind: Kind::Folder };
-    let tree = tree(&opened)?;
-    step("cannot close a mount", set(&tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
-    step("cannot show the workspace", attach(&tree, place))?;
+    let fd = open_folder(&copy)?;
+    let tree = clone_tree(&OpenedPath { path: copy, fd, kind: PathKind::Folder })?;
+    step(RESTRICT, set_attributes(&tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
+    step(MOUNT_WORKSPACE, attach(&tree, target))?;
     Ok(Some(to.into()))
 }
 
-/// Shows the workspace under a layer. Also where nothing may be written: a socket in it cannot be reached through one.
-fn layered(lower: &Path, above: &Path, place: &Path, writes: Writes) -> Step<Vec<OwnedFd>> {
+/// Mounts the workspace with an overlay. A read-only workspace gets one too, because a socket in the workspace cannot
+/// be reached through an overlay.
+fn mount_overlay(lower: &Path, above: &Path, target: &Path, writes: Writes) -> Step<Vec<OwnedFd>> {
     let [upper, work] = ["upper", "work"].map(|name| above.join(name));
     for folder in [&upper, &work] {
-        step("cannot make a folder", fs::create_dir(folder))?;
+        step("cannot create a folder", fs::create_dir(folder))?;
     }
-    let made = (|| {
+    let created = (|| {
         let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&fs, "lowerdir", lower)?;
         fsconfig_set_string(&fs, "upperdir", &upper)?;
@@ -273,20 +277,20 @@ fn layered(lower: &Path, above: &Path, place: &Path, writes: Writes) -> Step<Vec
         let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, flags)
     })();
-    let made = step("cannot put a layer over the workspace", made.map_err(io::Error::from))?;
+    let overlay = step("cannot create an overlay", created.map_err(io::Error::from))?;
     if writes == Writes::Never {
-        step("cannot close a mount", set(&made, MOUNT_ATTR_RDONLY))?;
-        step("cannot show the workspace", attach(&made, place))?;
+        step(RESTRICT, set_attributes(&overlay, MOUNT_ATTR_RDONLY))?;
+        step(MOUNT_WORKSPACE, attach(&overlay, target))?;
         return Ok(Vec::new());
     }
-    step("cannot show the workspace", attach(&made, place))?;
+    step(MOUNT_WORKSPACE, attach(&overlay, target))?;
     Ok(vec![open_folder(&upper)?])
 }
 
-/// Closes the protected names of a workspace that is written directly. Each is a mount of its own, so that neither it nor a
-/// folder around it can be moved away.
-fn protect(place: &Path) -> Step<()> {
-    let listed = fs::read_dir(place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+/// Makes the protected names of a directly written workspace read-only. Each becomes a mount of its own, so that
+/// neither it nor a folder that contains it can be moved.
+fn protect_names(workspace: &Path) -> Step<()> {
+    let listed = fs::read_dir(workspace).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     for entry in step("cannot list the workspace", listed)? {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -294,21 +298,18 @@ fn protect(place: &Path) -> Step<()> {
             continue;
         }
         let path = entry.path();
-        let metadata = step("cannot look at a protected name", fs::symlink_metadata(&path))?;
+        let metadata = step("cannot inspect a protected name", fs::symlink_metadata(&path))?;
         if metadata.is_symlink() {
-            let what = format!("{name} in the workspace is a link; it cannot be protected");
+            let what = format!("cannot protect `{name}` in the workspace because it is a symlink");
             return Err((what, io::Error::from_raw_os_error(libc::ELOOP)));
         }
         let opened = open(&path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty());
         let fd = step("cannot protect a name", opened.map_err(io::Error::from))?;
-        let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
-        let opened = Opened { path: path.clone(), fd, kind };
-        let closed = tree(&opened)?;
-        step(
-            "cannot close a mount",
-            set(&closed, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV),
-        )?;
-        step("cannot protect a name", attach(&closed, &path))?;
+        let kind = if metadata.is_dir() { PathKind::Folder } else { PathKind::File };
+        let tree = clone_tree(&OpenedPath { path: path.clone(), fd, kind })?;
+        let read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+        step(RESTRICT, set_attributes(&tree, read_only))?;
+        step("cannot protect a name", attach(&tree, &path))?;
     }
     Ok(())
 }

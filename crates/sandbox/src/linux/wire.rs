@@ -1,4 +1,4 @@
-//! What goes between the caller and the stage: the specification one way, reports the other.
+//! Messages between the caller and the stage: the caller sends the specification, the stage sends reports.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -21,53 +21,55 @@ use crate::error::Failure;
 use crate::outcome::{Ended, Violation};
 use crate::{Guarantee, Limits, Network, Spec, Stdin, Tier, Workspace, Writes};
 
-/// Nothing of a sealed memory can be changed any more.
+/// The seals that make a memory file immutable.
 const SEALS: SealFlags = SealFlags::from_bits_truncate(
     SealFlags::SEAL.bits()
         | SealFlags::SHRINK.bits()
         | SealFlags::GROW.bits()
         | SealFlags::WRITE.bits(),
 );
-/// The longest report.
+/// The maximum length of a report.
 const MAX_REPORT: usize = 8 << 10;
 
-/// A report of the stage.
+/// A report from the stage.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// Nothing was started.
+    /// The program was not started.
     Failed(Failure),
-    /// The program runs. Descriptors come with it: of the layer that writes go to, of what was below it if that is a copy, of the socket for the proxy.
+    /// The program is running. Comes with descriptors: the layer that writes go to, the original if the workspace is a
+    /// copy, and the socket for the proxy.
     Started { enforced: Vec<Guarantee>, layers: usize, proxy_port: Option<u16> },
-    /// It tried what it is not let.
-    Tried(Violation),
-    /// How many more of those there were.
-    TriedMore(u64),
-    /// Folders of groups, to be removed when the stage has ended: for it to leave them first would take longer than the run. It comes first.
-    LeftBehind(Vec<Vec<u8>>),
-    /// It is over.
+    /// A system call was blocked.
+    Violation(Violation),
+    /// How many further violations were not reported.
+    MoreViolations(u64),
+    /// The folders of the run's control groups, sent first. The caller removes them when the stage has ended, because
+    /// leaving them would take the stage longer than the run.
+    Cgroups(Vec<Vec<u8>>),
+    /// The program has ended.
     Ended(Ended),
 }
 
-/// What the caller says to a stage that waits.
+/// A command from the caller to a waiting stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StageCommand {
-    /// Which sandbox will be asked for is not known, or it needs no namespaces.
+    /// Wait: the tier is not known yet, or it needs no namespaces.
     Wait = 1,
-    /// Make the namespaces.
+    /// Create the namespaces.
     Namespaces = 2,
-    /// The specification is sealed.
-    Go = 3,
+    /// Run the specification, which is now sealed.
+    Run = 3,
 }
 
 impl StageCommand {
     pub(super) fn read(byte: u8) -> Option<Self> {
-        [Self::Wait, Self::Namespaces, Self::Go].into_iter().find(|command| *command as u8 == byte)
+        [Self::Wait, Self::Namespaces, Self::Run].into_iter().find(|command| *command as u8 == byte)
     }
 }
 
-/// The specification in a form that can be sent.
+/// The specification in serializable form.
 #[derive(Debug, Serialize, Deserialize)]
-struct Sent {
+struct SpecMessage {
     program: Vec<u8>,
     args: Vec<Vec<u8>>,
     env: Vec<(Vec<u8>, Vec<u8>)>,
@@ -78,7 +80,7 @@ struct Sent {
     limits: (u64, u64, u32, u64, u64, u64),
     required: BTreeSet<Guarantee>,
     is_tier_a: bool,
-    has_handed: bool,
+    has_payload: bool,
 }
 
 fn bytes(text: impl AsRef<OsStr>) -> Vec<u8> {
@@ -89,7 +91,7 @@ fn text(bytes: Vec<u8>) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Writes the specification to memory that nobody can change afterwards.
+/// Writes the specification to a memory file and seals it.
 pub(super) fn seal(memory: File, spec: &Spec) -> io::Result<()> {
     let limits = &spec.limits;
     let writes = |writes: Writes| match writes {
@@ -97,7 +99,7 @@ pub(super) fn seal(memory: File, spec: &Spec) -> io::Result<()> {
         Writes::Layer => 1,
         Writes::Direct => 2,
     };
-    let sent = Sent {
+    let message = SpecMessage {
         program: bytes(&spec.program),
         args: spec.args.iter().map(bytes).collect(),
         env: spec.env.iter().map(|(name, value)| (bytes(name), bytes(value))).collect(),
@@ -110,22 +112,22 @@ pub(super) fn seal(memory: File, spec: &Spec) -> io::Result<()> {
             limits.memory,
             limits.pids,
             limits.output_kept,
-            limits.output_most,
+            limits.output_max,
             limits.temporary,
         ),
         required: spec.required.clone(),
         is_tier_a: spec.strongest == Tier::A,
-        has_handed: spec.handed.is_some(),
+        has_payload: spec.payload.is_some(),
     };
-    seal_bytes(memory, &postcard::to_stdvec(&sent).map_err(io::Error::other)?)
+    seal_bytes(memory, &postcard::to_stdvec(&message).map_err(io::Error::other)?)
 }
 
-/// Makes memory that can be shared and sealed.
+/// Creates a memory file that can be shared and sealed.
 pub(super) fn memory() -> io::Result<File> {
     Ok(memfd_create("sandbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?.into())
 }
 
-/// Writes bytes to memory that nobody can change afterwards.
+/// Writes bytes to a memory file and seals it.
 pub(super) fn seal_bytes(mut memory: File, bytes: &[u8]) -> io::Result<()> {
     memory.write_all(bytes)?;
     memory.rewind()?;
@@ -133,22 +135,22 @@ pub(super) fn seal_bytes(mut memory: File, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads memory that nobody can change.
+/// Reads a sealed memory file; an error if it is not sealed.
 pub(super) fn unseal_bytes(memory: OwnedFd) -> io::Result<Vec<u8>> {
     if !fcntl_get_seals(&memory)?.contains(SEALS) {
-        return Err(io::Error::other("what is handed over is not sealed"));
+        return Err(io::Error::other("the memfd is not sealed"));
     }
     let mut all = Vec::new();
     File::from(memory).read_to_end(&mut all)?;
     Ok(all)
 }
 
-/// Reads the specification. What is handed on stays behind its descriptor; here it only says that there is something.
+/// Reads the specification. The payload stays in its own memory file; an empty one here means that there is a payload.
 pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
     let all = unseal_bytes(memory)?;
-    let sent: Sent = postcard::from_bytes(&all).map_err(io::Error::other)?;
-    let (wall, memory, pids, output_kept, output_most, temporary) = sent.limits;
-    let workspace = sent.workspace.map(|(path, writes)| Workspace {
+    let message: SpecMessage = postcard::from_bytes(&all).map_err(io::Error::other)?;
+    let (wall, memory, pids, output_kept, output_max, temporary) = message.limits;
+    let workspace = message.workspace.map(|(path, writes)| Workspace {
         path: PathBuf::from(text(path)),
         writes: match writes {
             2 => Writes::Direct,
@@ -157,29 +159,29 @@ pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
         },
     });
     Ok(Spec {
-        program: PathBuf::from(text(sent.program)),
-        args: sent.args.into_iter().map(text).collect(),
-        env: sent.env.into_iter().map(|(name, value)| (text(name), text(value))).collect(),
-        cwd: PathBuf::from(text(sent.cwd)),
-        read: sent.read.into_iter().map(|path| PathBuf::from(text(path))).collect(),
+        program: PathBuf::from(text(message.program)),
+        args: message.args.into_iter().map(text).collect(),
+        env: message.env.into_iter().map(|(name, value)| (text(name), text(value))).collect(),
+        cwd: PathBuf::from(text(message.cwd)),
+        read: message.read.into_iter().map(|path| PathBuf::from(text(path))).collect(),
         workspace,
-        network: if sent.has_proxy { Network::Proxy } else { Network::None },
+        network: if message.has_proxy { Network::Proxy } else { Network::None },
         limits: Limits {
             wall: Duration::from_millis(wall),
             memory,
             pids,
             output_kept,
-            output_most,
+            output_max,
             temporary,
         },
         stdin: Stdin::Bytes(Vec::new()),
-        handed: sent.has_handed.then(Vec::new),
-        required: sent.required,
-        strongest: if sent.is_tier_a { Tier::A } else { Tier::B },
+        payload: message.has_payload.then(Vec::new),
+        required: message.required,
+        strongest: if message.is_tier_a { Tier::A } else { Tier::B },
     })
 }
 
-/// Sends a report, with descriptors.
+/// Sends a report together with descriptors.
 pub(super) fn send(to: BorrowedFd<'_>, report: &Report, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let body = postcard::to_stdvec(report).map_err(io::Error::other)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -191,7 +193,7 @@ pub(super) fn send(to: BorrowedFd<'_>, report: &Report, fds: &[BorrowedFd<'_>]) 
     Ok(())
 }
 
-/// Waits for a report; `None` when there are no more.
+/// Waits for a report; `None` if the stage has closed the socket.
 pub(super) fn receive(from: &impl AsFd) -> io::Result<Option<(Report, Vec<OwnedFd>)>> {
     let mut body = vec![0; MAX_REPORT];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];

@@ -1,34 +1,36 @@
-//! Which addresses a connection may lead to.
+//! Classifies addresses by who can reach them.
 //!
-//! The list is positive: an address is reached if everybody on the internet could reach it, or if it is private and the user granted that very
-//! address. This machine, its link, the metadata services of clouds and every reserved range are never reached.
+//! This is an allowlist: the proxy connects to globally reachable addresses, and to private addresses that the user
+//! granted explicitly. This machine, its local link, cloud metadata services and all reserved ranges are always
+//! blocked.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// Who can reach an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
-    /// Nobody may: this machine, the link, metadata, reserved ranges.
-    Never,
-    /// Whoever is in the same private network.
+    /// Always blocked: this machine, the local link, metadata services, reserved ranges.
+    Blocked,
+    /// Machines in the same private network.
     Private,
-    /// Everybody.
+    /// Every machine on the internet.
     Global,
 }
 
-/// Services of clouds for their own machines. Some have addresses that look like anybody's; those on the link are covered by its range.
+/// Services that clouds provide to their own machines. Some of them have addresses that look public. Those on the local
+/// link are already covered by its range.
 const METADATA_V4: [(Ipv4Addr, u8); 4] = [
     // Azure: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
     (Ipv4Addr::new(168, 63, 129, 16), 32),
-    // Alibaba Cloud keeps metadata (100.100.100.200), names and time in this range.
+    // Alibaba Cloud has metadata (100.100.100.200), DNS and NTP in this range.
     (Ipv4Addr::new(100, 100, 0, 0), 16),
-    // Volcano Engine and others keep theirs here.
+    // Volcano Engine and others.
     (Ipv4Addr::new(100, 96, 0, 0), 16),
-    // IBM Cloud: names, time and packages of its machines.
+    // IBM Cloud: DNS, NTP and package mirrors.
     (Ipv4Addr::new(161, 26, 0, 0), 16),
 ];
 const METADATA_V6: [(Ipv6Addr, u8); 5] = [
-    // Amazon: metadata, time and names.
+    // Amazon: metadata, NTP and DNS.
     (Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0), 32),
     // Google: fd20:ce::254.
     (Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0), 32),
@@ -36,7 +38,7 @@ const METADATA_V6: [(Ipv6Addr, u8); 5] = [
     (Ipv6Addr::new(0xfd00, 0x00c1, 0, 0, 0, 0, 0, 0), 32),
     // Scaleway: fd00:42::42.
     (Ipv6Addr::new(0xfd00, 0x0042, 0, 0, 0, 0, 0, 0), 32),
-    // Whoever writes the usual address of IPv4 at the end of a private one.
+    // Providers that append the common IPv4 address to a private IPv6 prefix.
     (Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe), 128),
 ];
 
@@ -47,12 +49,12 @@ const PRIVATE_V4: [(Ipv4Addr, u8); 4] = [
     (Ipv4Addr::new(192, 168, 0, 0), 16),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
 ];
-/// What the registry of special addresses (RFC 6890) holds beside them.
+/// The other special-purpose addresses of RFC 6890.
 const RESERVED_V4: [(Ipv4Addr, u8); 11] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
     (Ipv4Addr::new(169, 254, 0, 0), 16),
-    // It holds 192.0.0.192, metadata of Oracle's older cloud.
+    // Includes 192.0.0.192, the metadata service of Oracle Cloud Classic.
     (Ipv4Addr::new(192, 0, 0, 0), 24),
     (Ipv4Addr::new(192, 0, 2, 0), 24),
     (Ipv4Addr::new(192, 88, 99, 0), 24),
@@ -62,26 +64,26 @@ const RESERVED_V4: [(Ipv4Addr, u8); 11] = [
     (Ipv4Addr::new(224, 0, 0, 0), 4),
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
-/// The part of IPv6 that is given out.
+/// The part of IPv6 that is assigned for global unicast.
 const GLOBAL_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
-/// What of it is not for machines, or leads to an address of IPv4.
+/// Ranges in it that are reserved, or that lead to IPv4 addresses.
 const RESERVED_V6: [(Ipv6Addr, u8); 4] = [
-    // Protocols, Teredo among them.
+    // Protocol assignments, including Teredo.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0x0db8, 0, 0, 0, 0, 0, 0), 32),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 const PRIVATE_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7);
-/// Where a translator stands for the whole of IPv4 (RFC 6052).
-const TRANSLATED: (Ipv6Addr, u8) = (Ipv6Addr::new(0x0064, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
+/// The NAT64 prefix that represents all of IPv4 (RFC 6052).
+const NAT64: (Ipv6Addr, u8) = (Ipv6Addr::new(0x0064, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
-/// Returns who can reach an address. This machine's own addresses are told apart by [`is_own`].
+/// Returns who can reach an address. This machine's own addresses are recognized by [`is_own`].
 pub(super) fn scope(address: IpAddr) -> Scope {
     match address {
         IpAddr::V4(address) => scope_v4(address),
         IpAddr::V6(address) => match address.to_ipv4_mapped() {
-            // To the kernel it is that address.
+            // The kernel connects to the embedded address.
             Some(inner) => scope_v4(inner),
             None => scope_v6(address),
         },
@@ -96,7 +98,7 @@ fn scope_v4(address: Ipv4Addr) -> Scope {
         })
     };
     match () {
-        () if is_in(&METADATA_V4) || is_in(&RESERVED_V4) => Scope::Never,
+        () if is_in(&METADATA_V4) || is_in(&RESERVED_V4) => Scope::Blocked,
         () if is_in(&PRIVATE_V4) => Scope::Private,
         () => Scope::Global,
     }
@@ -110,20 +112,20 @@ fn scope_v6(address: Ipv6Addr) -> Scope {
     let [.., high, low] = address.segments();
     let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
     match () {
-        // Where all of IPv4 is behind a translator, hosts have only such addresses.
-        () if is_in(&TRANSLATED) => match scope_v4(Ipv4Addr::new(a, b, c, d)) {
+        // In an IPv6-only network with NAT64, IPv4 hosts have only these addresses.
+        () if is_in(&NAT64) => match scope_v4(Ipv4Addr::new(a, b, c, d)) {
             Scope::Global => Scope::Global,
-            Scope::Private | Scope::Never => Scope::Never,
+            Scope::Private | Scope::Blocked => Scope::Blocked,
         },
-        () if METADATA_V6.iter().any(is_in) || RESERVED_V6.iter().any(is_in) => Scope::Never,
+        () if METADATA_V6.iter().any(is_in) || RESERVED_V6.iter().any(is_in) => Scope::Blocked,
         () if is_in(&PRIVATE_V6) => Scope::Private,
         () if is_in(&GLOBAL_V6) => Scope::Global,
-        () => Scope::Never,
+        () => Scope::Blocked,
     }
 }
 
-/// Names that lead to this machine or to a metadata service wherever they are looked up.
-const NEVER: [&str; 6] = [
+/// Names that resolve to this machine or to a metadata service.
+const BLOCKED_HOSTS: [&str; 6] = [
     "localhost",
     "localhost.localdomain",
     "ip6-localhost",
@@ -132,13 +134,14 @@ const NEVER: [&str; 6] = [
     "instance-data",
 ];
 
-/// Returns true for a host that no grant opens, by its name or address alone: this machine, its link, metadata services and reserved addresses. An
-/// address that is not written as four numbers is none: what it leads to depends on who reads it.
-pub fn is_never_reached(host: &str) -> bool {
+/// Returns true for a host that no grant can allow, judging by its name or address alone: this machine, its local link,
+/// metadata services and reserved addresses. Numeric addresses in other forms, such as `127.1` or `0x7f000001`, are
+/// blocked too, because parsers disagree about them.
+pub fn is_always_blocked(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     if let Ok(address) = host.parse::<IpAddr>() {
         return match scope(address) {
-            Scope::Never => true,
+            Scope::Blocked => true,
             Scope::Private => address.is_ipv6(),
             Scope::Global => false,
         };
@@ -146,10 +149,10 @@ pub fn is_never_reached(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-    is_number || NEVER.contains(&host.as_str()) || host.ends_with(".localhost")
+    is_number || BLOCKED_HOSTS.contains(&host.as_str()) || host.ends_with(".localhost")
 }
 
-/// Returns true for an address that this machine itself has: only those can be bound.
+/// Returns true if this machine has the address: only such addresses can be bound.
 pub(super) fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
@@ -159,56 +162,56 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_everybody_can_reach_is_reached() {
-        use Scope::{Global, Never, Private};
+    fn only_globally_reachable_addresses_are_global() {
+        use Scope::{Blocked, Global, Private};
         for (address, expected) in [
             ("93.184.216.34", Global),
             ("1.1.1.1", Global),
             ("2606:4700::1111", Global),
             ("2a00:1450:4001::200e", Global),
-            // This machine, nobody, everybody.
-            ("127.0.0.1", Never),
-            ("127.8.8.8", Never),
-            ("0.0.0.0", Never),
-            ("0.1.2.3", Never),
-            ("::1", Never),
-            ("::", Never),
-            ("224.0.0.251", Never),
-            ("255.255.255.255", Never),
-            ("240.0.0.1", Never),
-            ("ff02::1", Never),
-            // The link.
-            ("169.254.1.1", Never),
-            ("fe80::1", Never),
-            ("fe80::a9fe:a9fe", Never),
-            ("febf::1", Never),
-            ("fec0::1", Never),
-            // Metadata and services of clouds.
-            ("169.254.169.254", Never),
-            ("169.254.170.2", Never),
-            ("168.63.129.16", Never),
-            ("100.100.100.200", Never),
-            ("100.96.0.96", Never),
-            ("192.0.0.192", Never),
-            ("161.26.0.10", Never),
-            ("fd00:ec2::254", Never),
-            ("fd00:ec2::23", Never),
-            ("fd20:ce::254", Never),
-            ("fd00:c1::a9fe:a9fe", Never),
-            ("fd00:42::42", Never),
-            ("fd00::a9fe:a9fe", Never),
+            // This machine, unspecified, multicast and broadcast.
+            ("127.0.0.1", Blocked),
+            ("127.8.8.8", Blocked),
+            ("0.0.0.0", Blocked),
+            ("0.1.2.3", Blocked),
+            ("::1", Blocked),
+            ("::", Blocked),
+            ("224.0.0.251", Blocked),
+            ("255.255.255.255", Blocked),
+            ("240.0.0.1", Blocked),
+            ("ff02::1", Blocked),
+            // The local link.
+            ("169.254.1.1", Blocked),
+            ("fe80::1", Blocked),
+            ("fe80::a9fe:a9fe", Blocked),
+            ("febf::1", Blocked),
+            ("fec0::1", Blocked),
+            // Metadata and other cloud services.
+            ("169.254.169.254", Blocked),
+            ("169.254.170.2", Blocked),
+            ("168.63.129.16", Blocked),
+            ("100.100.100.200", Blocked),
+            ("100.96.0.96", Blocked),
+            ("192.0.0.192", Blocked),
+            ("161.26.0.10", Blocked),
+            ("fd00:ec2::254", Blocked),
+            ("fd00:ec2::23", Blocked),
+            ("fd20:ce::254", Blocked),
+            ("fd00:c1::a9fe:a9fe", Blocked),
+            ("fd00:42::42", Blocked),
+            ("fd00::a9fe:a9fe", Blocked),
             // Reserved.
-            ("192.0.2.1", Never),
-            ("198.18.0.1", Never),
-            ("198.19.255.255", Never),
-            ("198.51.100.7", Never),
-            ("203.0.113.7", Never),
-            ("192.88.99.1", Never),
-            ("2001:db8::1", Never),
-            ("3fff::1", Never),
-            ("100::1", Never),
-            ("5f00::1", Never),
-            ("4000::1", Never),
+            ("192.0.2.1", Blocked),
+            ("198.18.0.1", Blocked),
+            ("198.19.255.255", Blocked),
+            ("198.51.100.7", Blocked),
+            ("203.0.113.7", Blocked),
+            ("192.88.99.1", Blocked),
+            ("2001:db8::1", Blocked),
+            ("3fff::1", Blocked),
+            ("100::1", Blocked),
+            ("5f00::1", Blocked),
+            ("4000::1", Blocked),
             // Private.
             ("10.0.0.1", Private),
             ("172.16.0.1", Private),
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_are_never_reached_are_known_by_their_names() {
+    fn blocked_hosts_are_recognized_by_name() {
         for host in [
             "localhost",
             "LOCALHOST.",
@@ -242,16 +245,16 @@ mod tests {
             "fd12::1",
             "metadata.google.internal",
         ] {
-            assert!(is_never_reached(host), "{host}");
+            assert!(is_always_blocked(host), "{host}");
         }
         for host in ["example.com", "10.1.2.3", "1.1.1.1", "localhost.example.com", "a.b.c", "x0x1"]
         {
-            assert!(!is_never_reached(host), "{host}");
+            assert!(!is_always_blocked(host), "{host}");
         }
     }
 
     #[test]
-    fn no_way_of_writing_an_address_of_ipv4_widens_it() {
+    fn no_ipv6_form_of_an_ipv4_address_widens_access() {
         for inner in ["127.0.0.1", "169.254.169.254", "168.63.129.16", "10.0.0.1", "93.184.216.34"]
         {
             let plain: Ipv4Addr = inner.parse().unwrap();
@@ -259,19 +262,19 @@ mod tests {
             let (high, low) = (a << 8 | b, c << 8 | d);
             let own = scope(plain.into());
             for (written, is_translated) in [
-                // Mapped: the kernel connects to the address inside.
+                // IPv4-mapped: the kernel connects to the embedded address.
                 (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, high, low), false),
-                // By a translator.
+                // NAT64.
                 (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low), true),
             ] {
                 let wanted = match own {
-                    Scope::Private if is_translated => Scope::Never,
+                    Scope::Private if is_translated => Scope::Blocked,
                     own => own,
                 };
                 assert_eq!(scope(written.into()), wanted, "{written}");
             }
-            // Forms that only ever lead to IPv4 by ways that nobody needs any more: compatible, SIIT, a translator of the network's own,
-            // 6to4, Teredo (server, and client with its bits turned), ISATAP.
+            // Obsolete transition mechanisms: IPv4-compatible, SIIT, local-use NAT64, 6to4, Teredo (server address, and
+            // client address with inverted bits), ISATAP.
             for written in [
                 Ipv6Addr::new(0, 0, 0, 0, 0, 0, high, low),
                 Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, high, low),
@@ -281,7 +284,7 @@ mod tests {
                 Ipv6Addr::new(0x2001, 0, 1, 1, 0, 0, !high, !low),
                 Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0x5efe, high, low),
             ] {
-                assert_eq!(scope(written.into()), Scope::Never, "{written}");
+                assert_eq!(scope(written.into()), Scope::Blocked, "{written}");
             }
         }
     }

@@ -4,12 +4,12 @@ use std::sync::mpsc;
 use super::request::Body;
 use super::*;
 
-fn read(text: &str) -> Result<Request, Bad> {
+fn read(text: &str) -> Result<Request, RequestError> {
     Request::read(&mut text.as_bytes())
 }
 
 #[test]
-fn requests_are_read_strictly() {
+fn requests_are_parsed_strictly() {
     let shown = |line: &str| {
         let request = read(&format!("{line}\r\n\r\n")).ok()?;
         let first = request
@@ -49,7 +49,7 @@ fn requests_are_read_strictly() {
 }
 
 #[test]
-fn what_two_readers_could_take_for_two_things_is_refused() {
+fn ambiguous_requests_are_refused() {
     let with = |fields: &str| read(&format!("POST http://a.test/ HTTP/1.1\r\n{fields}\r\n"));
     for fields in [
         "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
@@ -76,17 +76,18 @@ fn what_two_readers_could_take_for_two_things_is_refused() {
         ": c\r\n",
         "no colon\r\n",
     ] {
-        assert!(matches!(with(fields), Err(Bad::Malformed(_))), "{fields:?}");
+        assert!(matches!(with(fields), Err(RequestError::Malformed(_))), "{fields:?}");
     }
     let old = read("POST http://a.test/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n");
-    assert!(matches!(old, Err(Bad::Malformed(_))));
+    assert!(matches!(old, Err(RequestError::Malformed(_))));
     let long = format!("A: {}\r\n", "x".repeat(70_000));
-    assert!(matches!(with(&long), Err(Bad::TooLong)));
-    assert!(matches!(with(&"A: b\r\n".repeat(20_000)), Err(Bad::TooLong)));
-    assert!(matches!(read(&"x".repeat(70_000)), Err(Bad::TooLong)));
-    // The name of the host is the one that was decided about; what is for the proxy is not passed on.
-    let fields = "hOST: evil.test\r\nHost: other.test\r\nProxy-Authorization: s\r\nConnection: X-Own, close\r\nX-Own: 1\r\nUpgrade: h2c\r\nAccept: \u{fc}\r\nContent-Length: 3\r\n";
-    let Plain { head, body } = with(fields).unwrap().plain.unwrap();
+    assert!(matches!(with(&long), Err(RequestError::TooLong)));
+    assert!(matches!(with(&"A: b\r\n".repeat(20_000)), Err(RequestError::TooLong)));
+    assert!(matches!(read(&"x".repeat(70_000)), Err(RequestError::TooLong)));
+    // The Host header is the host that was checked, and headers for the proxy are not forwarded.
+    let fields = "hOST: evil.test\r\nHost: other.test\r\nProxy-Authorization: s\r\n\
+                  Connection: X-Own, close\r\nX-Own: 1\r\nUpgrade: h2c\r\nAccept: \u{fc}\r\nContent-Length: 3\r\n";
+    let PlainRequest { head, body } = with(fields).unwrap().plain.unwrap();
     assert_eq!(
         String::from_utf8(head).unwrap(),
         "POST / HTTP/1.1\r\nHost: a.test\r\naccept: \u{fc}\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"
@@ -95,11 +96,11 @@ fn what_two_readers_could_take_for_two_things_is_refused() {
 }
 
 #[test]
-fn a_body_in_pieces_ends_where_it_says() {
+fn a_chunked_body_is_forwarded_exactly_to_its_end() {
     let pass = |text: &str| {
         let mut to = Vec::new();
         let mut from = text.as_bytes();
-        let passed = pass_on(Body::Chunked, &mut from, &mut to);
+        let passed = forward_body(Body::Chunked, &mut from, &mut to);
         passed
             .map(|()| (String::from_utf8(to).unwrap(), String::from_utf8_lossy(from).into_owned()))
     };
@@ -122,11 +123,11 @@ fn a_body_in_pieces_ends_where_it_says() {
 }
 
 #[test]
-fn an_address_is_decided_about_whatever_its_name() {
-    let decided = |address: &str, granted: Granted| {
-        let wanted = address.to_owned();
-        check("name.test", address.parse().unwrap(), move |asked| {
-            assert_eq!(asked, wanted);
+fn addresses_are_checked_independently_of_the_host_name() {
+    let is_allowed = |address: &str, granted: HostGrant| {
+        let expected = address.to_owned();
+        check_address("name.test", address.parse().unwrap(), move |asked| {
+            assert_eq!(asked, expected);
             granted
         })
         .is_ok()
@@ -134,36 +135,37 @@ fn an_address_is_decided_about_whatever_its_name() {
     for address in
         ["168.63.129.16", "169.254.169.254", "127.0.0.1", "fd20:ce::254", "fd00:c1::a9fe:a9fe"]
     {
-        for granted in [Granted::No, Granted::Covered, Granted::Named] {
-            assert!(!decided(address, granted), "{address} {granted:?}");
+        for granted in [HostGrant::Denied, HostGrant::Pattern, HostGrant::Exact] {
+            assert!(!is_allowed(address, granted), "{address} {granted:?}");
         }
     }
-    // A private address is the user's to name, and `any` names none.
-    for (granted, is_reached) in
-        [(Granted::No, false), (Granted::Covered, false), (Granted::Named, true)]
+    // The user must grant a private address explicitly; a pattern such as `any` is not enough.
+    for (granted, expected) in
+        [(HostGrant::Denied, false), (HostGrant::Pattern, false), (HostGrant::Exact, true)]
     {
-        assert_eq!(decided("10.254.253.252", granted), is_reached, "{granted:?}");
+        assert_eq!(is_allowed("10.254.253.252", granted), expected, "{granted:?}");
     }
-    assert!(decided("93.184.216.34", Granted::No), "its name was granted");
-    // Every address that this machine has is its own, wherever it is in the list.
+    assert!(is_allowed("93.184.216.34", HostGrant::Denied), "its name was granted");
+    // This machine's own addresses are blocked even if they are globally reachable.
     if let Ok(own) = std::net::UdpSocket::bind("0.0.0.0:0")
         .and_then(|socket| socket.connect("93.184.216.34:9").map(|()| socket))
         .and_then(|socket| socket.local_addr())
     {
-        assert!(!decided(&own.ip().to_string(), Granted::Named), "{own}");
+        assert!(!is_allowed(&own.ip().to_string(), HostGrant::Exact), "{own}");
     }
 }
 
-/// A server that keeps what it is sent and answers each request, never closing by itself; and a proxy that leads to it, whatever the host.
-struct Net {
+/// A server that records what it receives, answers each request and never closes a connection itself, and a proxy that
+/// connects to it for every host.
+struct TestNetwork {
     proxy: SocketAddr,
     received: mpsc::Receiver<String>,
-    reachings: Reachings,
+    requests: ProxyRequests,
 }
 
-fn net() -> Net {
+fn test_network() -> TestNetwork {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = server.local_addr().unwrap();
+    let address = server.local_addr().unwrap();
     let (send, received) = mpsc::channel();
     std::thread::spawn(move || {
         for client in server.incoming() {
@@ -178,7 +180,8 @@ fn net() -> Net {
                     }
                     all += &line;
                     if line == "\r\n" {
-                        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok";
+                        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\
+                                    Connection: keep-alive\r\nContent-Length: 2\r\n\r\nok";
                         let _ = client.write_all(text.as_bytes());
                     }
                 }
@@ -189,22 +192,22 @@ fn net() -> Net {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = listener.local_addr().unwrap();
     let allow = |host: &str, port: u16| match (host, port) {
-        ("granted.test", 80 | 443) => Granted::Named,
-        _ => Granted::No,
+        ("granted.test", 80 | 443) => HostGrant::Exact,
+        _ => HostGrant::Denied,
     };
-    let dial = move |_: &str, _: u16, _: &Allow| TcpStream::connect(at);
-    let reachings = serve_by(listener, Arc::new(allow), Arc::new(dial));
-    Net { proxy, received, reachings }
+    let dial = move |_: &str, _: u16, _: &Allow| TcpStream::connect(address);
+    let requests = serve_with(listener, Arc::new(allow), Arc::new(dial));
+    TestNetwork { proxy, received, requests }
 }
 
-impl Net {
-    /// Sends text through the proxy, and returns what came back, and what the server got.
+impl TestNetwork {
+    /// Sends text through the proxy. Returns what the client received, and what the server received.
     fn send(&self, text: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.proxy).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
         let mut head = String::new();
         let mut reader = BufReader::new(stream.try_clone().unwrap());
-        // The proxy ends the connection, or the test never ends; where it waits for the end of a body, the client goes.
+        // The proxy must close the connection, or this test hangs. A tunnel only ends when the client closes it.
         if text.starts_with("CONNECT") {
             stream.shutdown(Shutdown::Write).unwrap();
         }
@@ -221,8 +224,8 @@ impl Net {
 }
 
 #[test]
-fn a_second_request_on_a_connection_reaches_nobody() {
-    let net = net();
+fn a_second_request_on_a_connection_is_dropped() {
+    let net = test_network();
     let first = "GET http://granted.test/one HTTP/1.1\r\nHost: granted.test\r\n\r\n";
     for second in [
         "GET http://other.test/two HTTP/1.1\r\nHost: other.test\r\n\r\n",
@@ -233,22 +236,23 @@ fn a_second_request_on_a_connection_reaches_nobody() {
         assert!(received.starts_with("GET /one HTTP/1.1\r\nHost: granted.test\r\n"), "{received}");
         assert!(!received.contains("two") && !received.contains("other"), "{second}: {received}");
         assert!(received.contains("Connection: close"), "{received}");
-        // The client knows that the connection ends with this answer.
+        // The response announces that the connection ends.
         assert!(
             answer.contains("100 Continue") && answer.contains("Connection: close"),
             "{answer}"
         );
         assert!(!answer.contains("keep-alive") && answer.ends_with("\r\n\r\nok"), "{answer}");
     }
-    let body = "POST http://granted.test/one HTTP/1.1\r\nContent-Length: 4\r\n\r\nfourGET http://other.test/two HTTP/1.1\r\n\r\n";
+    let body = "POST http://granted.test/one HTTP/1.1\r\nContent-Length: 4\r\n\r\nfour\
+                GET http://other.test/two HTTP/1.1\r\n\r\n";
     let (_, received) = net.send(body);
     assert!(received.ends_with("\r\n\r\nfour"), "{received}");
-    assert_eq!(net.reachings.all().len(), 1);
+    assert_eq!(net.requests.all().len(), 1);
 }
 
 #[test]
-fn a_tunnel_carries_everything_and_is_for_one_host() {
-    let net = net();
+fn a_tunnel_forwards_everything_to_one_allowed_host() {
+    let net = test_network();
     let (answer, received) =
         net.send("CONNECT granted.test:443 HTTP/1.1\r\nX: y\r\n\r\nhello\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 200 Connection established\r\n\r\n"), "{answer}");

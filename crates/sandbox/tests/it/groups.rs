@@ -1,4 +1,4 @@
-//! Control groups of runs are removed with them, however they end; others stay.
+//! The control groups of a run are removed, however it ends; other groups are kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use sandbox::{Ended, Limits, Running, Spec, Tier};
 
 use crate::world::{World, output};
 
-/// Returns the folders in which runs make their groups: one for each line of what a process says of itself.
+/// Returns the folders in which runs create their groups: one per line of `/proc/self/cgroup`.
 fn bases() -> Vec<PathBuf> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap();
     let base = |line: &str| {
@@ -26,7 +26,7 @@ fn bases() -> Vec<PathBuf> {
     own.lines().filter_map(base).collect()
 }
 
-/// Returns every group of the run that a script printed its own groups of.
+/// Returns the existing groups of a run whose script printed its `/proc/self/cgroup`.
 fn groups_of(printed: &str) -> Vec<PathBuf> {
     let named = printed.lines().filter_map(|line| line.rsplit_once("/openskills-"));
     let names: Vec<String> = named.map(|(_, name)| format!("openskills-{name}")).collect();
@@ -36,7 +36,7 @@ fn groups_of(printed: &str) -> Vec<PathBuf> {
 }
 
 fn spec(world: &World, then: &str, limits: Limits) -> Spec {
-    // Another process's folder of /proc is not granted, so the shell reads its own.
+    // Another process's folder in /proc is not granted, so the shell itself reads the file.
     let script = format!("while read -r line; do echo \"$line\"; done < /proc/self/cgroup; {then}");
     let mut spec = world.spec("/bin/bash", &["-c", &script]);
     (spec.strongest, spec.limits, spec.workspace) = (Tier::B, limits, None);
@@ -44,18 +44,18 @@ fn spec(world: &World, then: &str, limits: Limits) -> Spec {
     spec
 }
 
-/// Returns true if this machine lets runs have groups, and says so if not.
+/// Returns true if runs can have groups on this machine; otherwise reports that the test is skipped.
 fn has_groups(world: &World) -> bool {
     let outcome = sandbox::start(&spec(world, "", Limits::default())).unwrap().wait().unwrap();
     let has = output(&outcome).contains("/openskills-");
     if !has {
-        testkit::skip("control groups of runs", "no group can be made here");
+        testkit::skip("control groups of runs", "control groups cannot be created");
     }
     has
 }
 
-/// Waits until a run has a group, by a file that only this run writes about: returns its stage and its groups.
-fn living(before: &[PathBuf]) -> (i32, Vec<PathBuf>) {
+/// Waits until a run of this test has a group; returns the process id of its stage, and its groups.
+fn wait_for_groups(before: &[PathBuf]) -> (i32, Vec<PathBuf>) {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
         let new: Vec<PathBuf> = all().into_iter().filter(|group| !before.contains(group)).collect();
@@ -64,7 +64,7 @@ fn living(before: &[PathBuf]) -> (i32, Vec<PathBuf>) {
             let stage: i32 = name.split('-').next()?.parse().ok()?;
             let parent = fs::read_to_string(format!("/proc/{stage}/status")).ok()?;
             let parent = parent.lines().find_map(|line| line.strip_prefix("PPid:\t"))?.to_owned();
-            // The script of this test is known by its arguments.
+            // The script of this test is recognized by its arguments.
             let procs = fs::read_to_string(group.join("cgroup.procs")).ok()?;
             let is_ours = procs.lines().any(|pid| {
                 fs::read_to_string(format!("/proc/{pid}/cmdline"))
@@ -79,7 +79,7 @@ fn living(before: &[PathBuf]) -> (i32, Vec<PathBuf>) {
             };
             return (stage, new.into_iter().filter(is_own).collect());
         }
-        assert!(Instant::now() < end, "no group was made");
+        assert!(Instant::now() < end, "no group was created");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -114,28 +114,28 @@ fn groups_are_removed_however_a_run_ends() {
         assert!(printed.contains("/openskills-"), "{printed}");
         assert_eq!(groups_of(&printed), Vec::<PathBuf>::new(), "{then}");
     }
-    // Cancelled, dropped, and dropped long after its end.
+    // Cancelled and dropped.
     let before = all();
     let running = sandbox::start(&spec(&world, "sleep 7393.5", Limits::default())).unwrap();
-    let (_, groups) = living(&before);
+    let (_, groups) = wait_for_groups(&before);
     assert!(!groups.is_empty());
     running.cancel();
     assert_eq!(running.wait().unwrap().ended, Ended::Cancelled);
     assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
     let running = sandbox::start(&spec(&world, "sleep 7393.5", Limits::default())).unwrap();
-    let (_, groups) = living(&before);
+    let (_, groups) = wait_for_groups(&before);
     drop(running);
     assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
-    // The stage itself is killed: nobody in the group can say anything any more.
+    // The stage itself is killed, so it cannot report anything.
     let running = sandbox::start(&spec(&world, "sleep 7393.5", Limits::default())).unwrap();
-    let (stage, groups) = living(&before);
+    let (stage, groups) = wait_for_groups(&before);
     std::process::Command::new("kill").args(["-9", &stage.to_string()]).status().unwrap();
     running.wait().unwrap();
     assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
 }
 
 #[test]
-fn groups_of_killed_runs_are_removed_by_a_later_one_and_others_stay() {
+fn a_later_run_removes_groups_of_killed_runs_and_keeps_others() {
     let world = World::new();
     if !has_groups(&world) {
         return;
@@ -143,12 +143,12 @@ fn groups_of_killed_runs_are_removed_by_a_later_one_and_others_stay() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let long_ago = (now - Duration::from_secs(3600)).as_nanos();
     let (now, own) = (now.as_nanos(), std::process::id());
-    // Where the groups of this run are; not every folder takes some.
-    let makes = |base: &PathBuf| {
+    // Groups can be created in some of the folders only.
+    let is_writable = |base: &PathBuf| {
         let probe = base.join(format!("probe-{own}-{now}"));
         fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).is_ok()
     };
-    // Numbers of processes end at 4194304.
+    // The maximum process id is 4194304.
     let dead = [format!("openskills-4194305-{now}"), format!("openskills-{own}-{long_ago}")];
     let kept = [format!("openskills-{own}-{now}"), format!("other-4194305-{now}")];
     let controllers = |base: &PathBuf| {
@@ -157,17 +157,17 @@ fn groups_of_killed_runs_are_removed_by_a_later_one_and_others_stay() {
             || text.contains("/pids")
             || base.join("cgroup.controllers").exists()
     };
-    let bases: Vec<PathBuf> = bases().into_iter().filter(controllers).filter(makes).collect();
+    let bases: Vec<PathBuf> = bases().into_iter().filter(controllers).filter(is_writable).collect();
     let used: Vec<&PathBuf> = bases.iter().filter(|base| !base.ends_with("unified")).collect();
     for (base, name) in
         used.iter().flat_map(|base| dead.iter().chain(&kept).map(move |name| (base, name)))
     {
         fs::create_dir(base.join(name)).unwrap();
     }
-    // One that lives has its group, whatever others sweep.
+    // Other runs do not remove the groups of a run that is still running.
     let before = all();
-    let living_run = sandbox::start(&spec(&world, "sleep 7393.5", Limits::default())).unwrap();
-    let (_, groups) = living(&before);
+    let active_run = sandbox::start(&spec(&world, "sleep 7393.5", Limits::default())).unwrap();
+    let (_, groups) = wait_for_groups(&before);
     sandbox::start(&spec(&world, "", Limits::default())).unwrap().wait().unwrap();
     let left = |names: &[String]| {
         let paths = used.iter().flat_map(|base| names.iter().map(|name| base.join(name)));
@@ -180,14 +180,14 @@ fn groups_of_killed_runs_are_removed_by_a_later_one_and_others_stay() {
     assert_eq!(dead_left, 0);
     assert_eq!(kept_left, kept.len() * used.len());
     assert!(groups.iter().all(|group| group.exists()), "{groups:?}");
-    drop(living_run);
+    drop(active_run);
     assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
 }
 
-/// A stage that was got ready serves one run, and the groups that it made are that run's; another kind of sandbox takes none that has made
-/// namespaces.
+/// A stage that was started in advance is used for one run, together with the groups that it created. A run in tier B
+/// does not use it, because it has created namespaces.
 #[test]
-fn a_prepared_stage_serves_one_run() {
+fn a_prepared_stage_is_used_for_one_run() {
     let world = World::new();
     for tier in [Tier::B, Tier::A, Tier::A] {
         sandbox::prepare();
@@ -205,5 +205,5 @@ fn a_prepared_stage_serves_one_run() {
     let mut spec = world.spec("/usr/bin/python3", &["-c", "x = b'y' * (200 << 20)"]);
     (spec.strongest, spec.limits) = (Tier::A, limits);
     let outcome = sandbox::start(&spec).unwrap().wait().unwrap();
-    assert_ne!(outcome.ended, Ended::Exited(0), "the bounds come with the specification");
+    assert_ne!(outcome.ended, Ended::Exited(0), "the limits of the specification apply");
 }

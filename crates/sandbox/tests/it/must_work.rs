@@ -1,28 +1,29 @@
-//! What honest scripts do goes on to work.
+//! Honest scripts work in the sandbox.
 
 use std::fs;
 
 use sandbox::{Ended, Tier};
 
-use crate::world::{World, good, output, run};
+use crate::world::{World, output, run, successful_output};
 
 fn python(world: &World, script: &str) -> String {
     fs::write(world.path("skill/run.py"), script).unwrap();
     let path = world.path("skill/run.py");
-    good(&run(&world.spec("/usr/bin/env", &["python3", path.to_str().unwrap()])))
+    successful_output(&run(&world.spec("/usr/bin/env", &["python3", path.to_str().unwrap()])))
 }
 
 #[test]
-fn python_has_what_it_needs() {
+fn python_works() {
     let world = World::new();
     if !std::path::Path::new("/usr/bin/python3").exists() {
-        testkit::skip("python in the sandbox", "`/usr/bin/python3` is not there");
+        testkit::skip("python in the sandbox", "`/usr/bin/python3` is not installed");
         return;
     }
     fs::write(world.path("skill/sibling.py"), "value = 7\n").unwrap();
     fs::write(world.path("skill/data.json"), "{\"a\": \"ü\"}").unwrap();
     let script = r#"
-import json, ssl, sqlite3, ctypes, tempfile, subprocess, threading, asyncio, os, pwd, sys, socket, mmap, zoneinfo, multiprocessing
+import json, ssl, sqlite3, ctypes, tempfile, subprocess, threading, asyncio, os, pwd, sys, socket, mmap, zoneinfo
+import multiprocessing
 import sibling
 assert sibling.value == 7
 here = os.path.dirname(__file__)
@@ -56,24 +57,27 @@ print("all good")
 #[test]
 fn bash_and_node_and_git_work() {
     let world = World::new();
-    let seen = good(&world.held(
+    let seen = successful_output(&world.sandboxed(
         Tier::A,
-        "set -e; f=$(mktemp); cat > $f <<'E'\nhere\nE\ncat $f; diff <(echo a) <(echo a); mkdir 'a b'; echo x > 'a b/ü'; cat 'a b/ü'; git init -q . && git status --short | head -1",
+        "set -e; f=$(mktemp); cat > $f <<'E'\nhere\nE\ncat $f; diff <(echo a) <(echo a); mkdir 'a b'; \
+         echo x > 'a b/ü'; cat 'a b/ü'; git init -q . && git status --short | head -1",
     ));
     assert_eq!(seen, "here\nx\n?? \"a b/\"\n");
     if std::path::Path::new("/usr/bin/node").exists() {
-        let seen = good(&world.held(
+        let seen = successful_output(&world.sandboxed(
             Tier::A,
-            "node -e \"const {execSync} = require('child_process'); const {Worker} = require('worker_threads'); console.log(execSync('echo child').toString().trim()); new Worker('console.log(1)', {eval: true}).on('exit', () => console.log('worker'))\"",
+            "node -e \"const {execSync} = require('child_process'); const {Worker} = require('worker_threads'); \
+             console.log(execSync('echo child').toString().trim()); \
+             new Worker('console.log(1)', {eval: true}).on('exit', () => console.log('worker'))\"",
         ));
         assert!(seen.contains("child") && seen.contains("worker"), "{seen}");
     } else {
-        testkit::skip("node in the sandbox", "`node` is not there");
+        testkit::skip("node in the sandbox", "`node` is not installed");
     }
 }
 
 #[test]
-fn codes_input_and_odd_output_come_through() {
+fn exit_codes_input_and_binary_output_are_passed_through() {
     let world = World::new();
     for tier in [Tier::A, Tier::B] {
         for (script, ended) in [
@@ -83,9 +87,9 @@ fn codes_input_and_odd_output_come_through() {
             ("kill -9 $$", Ended::Signalled(9)),
             ("kill -TERM $$", Ended::Signalled(15)),
         ] {
-            assert_eq!(world.held(tier, script).ended, ended, "{tier:?}: {script}");
+            assert_eq!(world.sandboxed(tier, script).ended, ended, "{tier:?}: {script}");
         }
-        let outcome = world.held(tier, "printf '\\377\\376'; printf err >&2");
+        let outcome = world.sandboxed(tier, "printf '\\377\\376'; printf err >&2");
         assert_eq!(outcome.stdout.bytes, b"\xff\xfe");
         assert_eq!(outcome.stderr.bytes, b"err");
     }
@@ -96,15 +100,19 @@ fn codes_input_and_odd_output_come_through() {
 }
 
 #[test]
-fn the_weaker_sandbox_breaks_no_ordinary_program() {
+fn ordinary_programs_work_in_tier_b() {
     let world = World::new();
     world.write("work/data.txt", "one\ntwo\n");
     std::os::unix::fs::symlink("data.txt", world.path("work/link")).unwrap();
-    // What looks for attributes, watches, flags and targets of links, and does without.
-    let script = "set -e; cp -a data.txt copy; cp --reflink=auto data.txt again; mv again moved; ls -la > list; readlink link; realpath -e link > real; \
-                  tar cf all.tar data.txt link; tar tf all.tar; sed -i s/one/1/ copy; cat copy; sort -o copy copy; wc -l < copy; \
-                  python3 -c \"import os, shutil, tempfile; shutil.copy2('data.txt', 'second'); shutil.copytree('.', tempfile.mkdtemp() + '/t', symlinks=True); print(os.path.basename(os.path.realpath('link')), os.isatty(0))\"; \
+    // Programs that try extended attributes, inotify, file flags and link targets, and work without them.
+    let script = "set -e; cp -a data.txt copy; cp --reflink=auto data.txt again; mv again moved; ls -la > list; \
+                  readlink link; realpath -e link > real; \
+                  tar cf all.tar data.txt link; tar tf all.tar; sed -i s/one/1/ copy; cat copy; sort -o copy copy; \
+                  wc -l < copy; \
+                  python3 -c \"import os, shutil, tempfile; shutil.copy2('data.txt', 'second'); \
+                  shutil.copytree('.', tempfile.mkdtemp() + '/t', symlinks=True); \
+                  print(os.path.basename(os.path.realpath('link')), os.isatty(0))\"; \
                   git init -q . && git add data.txt link && git status --short | head -2";
-    let seen = good(&world.held(Tier::B, script));
+    let seen = successful_output(&world.sandboxed(Tier::B, script));
     assert_eq!(seen, "data.txt\ndata.txt\nlink\n1\ntwo\n2\ndata.txt False\nA  data.txt\nA  link\n");
 }

@@ -1,60 +1,63 @@
-//! A sandbox with a network: through the proxy, to hosts that were granted, and nowhere else.
+//! A sandbox with network access reaches granted hosts through the proxy, and nothing else.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use sandbox::proxy::Granted;
-use sandbox::{Network, PROXY, proxy};
+use sandbox::proxy::HostGrant;
+use sandbox::{Network, PROXY_PLACEHOLDER, proxy};
 
 use crate::world::{World, output};
 
-/// Runs a script that may reach `granted` alone.
+/// Runs a script that may only reach `granted`.
 fn through_proxy(
     world: &World,
     granted: &'static str,
     script: &str,
-) -> (String, Vec<proxy::Reached>) {
+) -> (String, Vec<proxy::ProxyRequest>) {
     let mut spec = world.spec("/bin/bash", &["-c", script]);
     spec.network = Network::Proxy;
     for name in ["http_proxy", "https_proxy", "HTTPS_PROXY"] {
-        spec.env.push((name.into(), PROXY.into()));
+        spec.env.push((name.into(), PROXY_PLACEHOLDER.into()));
     }
     let mut running = sandbox::start(&spec).unwrap();
     let listener = running.take_proxy().unwrap();
-    let allow = move |host: &str, _| if host == granted { Granted::Named } else { Granted::No };
-    let reachings = proxy::serve(listener, Arc::new(allow));
+    let allow =
+        move |host: &str, _| if host == granted { HostGrant::Exact } else { HostGrant::Denied };
+    let requests = proxy::serve(listener, Arc::new(allow));
     let outcome = running.wait().unwrap();
-    (output(&outcome), reachings.all())
+    (output(&outcome), requests.all())
 }
 
 #[test]
-fn only_granted_hosts_are_asked_for_and_this_machine_never() {
+fn only_granted_hosts_are_reachable_and_this_machine_never() {
     let world = World::new();
     let decoy = TcpListener::bind("127.0.0.1:0").unwrap();
     decoy.set_nonblocking(true).unwrap();
     let port = decoy.local_addr().unwrap().port();
     let fetch = |url: &str| {
         format!(
-            "python3 -c \"import urllib.request as u\ntry: print(u.urlopen('{url}', timeout=5).status)\nexcept Exception as e: print(repr(e))\""
+            "python3 -c \"import urllib.request as u\ntry: print(u.urlopen('{url}', timeout=5).status)\n\
+             except Exception as e: print(repr(e))\""
         )
     };
-    // Another host: the proxy says no, and the script hears it.
+    // Another host: the proxy refuses the request.
     let (seen, reached) = through_proxy(&world, "granted.test", &fetch("http://other.test/"));
     assert!(seen.contains("403"), "{seen}");
     assert_eq!((reached[0].host.as_str(), reached[0].allowed), ("other.test", false));
-    // A name that is this machine: granted, and yet never connected to.
+    // A name of this machine: the proxy does not connect to it, even though it was granted.
     let (seen, reached) =
         through_proxy(&world, "localhost", &fetch(&format!("http://localhost:{port}/")));
     assert!(seen.contains("502") && reached[0].allowed, "{seen}");
     assert!(decoy.accept().is_err());
-    // Around the proxy there is nothing: not by address, not by another port, not by another kind of socket.
+    // Without the proxy nothing is reachable: not by address, not at another port, not with another type of socket.
     for script in [
         format!("echo x > /dev/tcp/127.0.0.1/{port}"),
         format!("timeout 3 python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}))\""),
         "timeout 3 python3 -c \"import socket; socket.create_connection(('93.184.216.34', 80), 2)\"".to_owned(),
         "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\"".to_owned(),
-        "python3 -c \"import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); print('listens')\"".to_owned(),
+        "python3 -c \"import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); print('listens')\""
+            .to_owned(),
     ] {
         let (seen, reached) = through_proxy(&world, "granted.test", &script);
         assert!(!seen.contains("listens") && !seen.is_empty(), "{script}: {seen}");
@@ -63,15 +66,15 @@ fn only_granted_hosts_are_asked_for_and_this_machine_never() {
 }
 
 #[test]
-fn a_proxy_passes_on_what_was_granted() {
-    // Outside of a sandbox: the proxy's own work is looked at here.
+fn the_proxy_connects_only_to_granted_hosts() {
+    // This tests only the proxy, without a sandbox.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let allow = |host: &str, port| match (host, port) {
-        ("granted.test" | "168.63.129.16" | "169.254.169.254", 443) => Granted::Named,
-        _ => Granted::No,
+        ("granted.test" | "168.63.129.16" | "169.254.169.254", 443) => HostGrant::Exact,
+        _ => HostGrant::Denied,
     };
-    let reachings = proxy::serve(listener, Arc::new(allow));
+    let requests = proxy::serve(listener, Arc::new(allow));
     let ask = |text: &str| {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
@@ -86,12 +89,12 @@ fn a_proxy_passes_on_what_was_granted() {
     assert!(ask("rubbish\r\n\r\n").starts_with("HTTP/1.1 400"));
     assert!(
         ask("CONNECT granted.test:443 HTTP/1.1\r\nX: y\r\n\r\n").starts_with("HTTP/1.1 502"),
-        "it is not there"
+        "the host does not exist"
     );
-    // Services of clouds are not reached by whoever names them.
+    // Cloud services are not reachable, even if they are granted.
     for address in ["168.63.129.16", "169.254.169.254"] {
         let answer = ask(&format!("CONNECT {address}:443 HTTP/1.1\r\n\r\n"));
         assert!(answer.starts_with("HTTP/1.1 502") && answer.contains("never"), "{answer}");
     }
-    assert_eq!(reachings.all().len(), 4);
+    assert_eq!(requests.all().len(), 4);
 }

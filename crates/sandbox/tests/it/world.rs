@@ -1,4 +1,5 @@
-//! A machine for attacks: a home with secrets, a workspace, a skill, and a way to run a script with and without a sandbox.
+//! The environment for attacks: a home folder with secrets, a workspace and a skill, and functions that run a script
+//! with and without a sandbox.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,10 +9,10 @@ use std::sync::Once;
 
 use sandbox::{Ended, Guarantee, Outcome, Spec, Tier, Workspace, Writes};
 
-/// What must never be seen in the output of a script.
+/// A secret that must never appear in the output of a script.
 pub(crate) const CANARY: &str = "canary-4c1d9e";
 
-/// A scratch folder that is no temporary folder of the system's, since those are hidden by the sandbox anyway.
+/// A scratch folder outside of the system's temporary folder, which the sandbox hides anyway.
 pub(crate) struct World {
     folder: tempfile::TempDir,
 }
@@ -26,7 +27,7 @@ impl World {
                 stage.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_sandbox-stage"))),
             );
         });
-        // Another user, whom the suite is run as too, has a folder of its own.
+        // The suite also runs as another user, who needs a different folder.
         let base = std::env::var_os("SANDBOX_TEST_FOLDER").map(PathBuf::from);
         let base = base.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
         let folder = tempfile::Builder::new().prefix("world-").tempdir_in(base).unwrap();
@@ -54,7 +55,7 @@ impl World {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// Returns what runs a script of the skill.
+    /// Returns the specification for a program of the skill.
     pub(crate) fn spec(&self, program: &str, args: &[&str]) -> Spec {
         let mut spec = Spec::new(program);
         spec.args = args.iter().map(OsString::from).collect();
@@ -73,8 +74,8 @@ impl World {
         spec
     }
 
-    /// Runs a script in bash, without any sandbox, as the attacker wishes it were.
-    pub(crate) fn free(&self, script: &str) -> String {
+    /// Runs a script in bash without a sandbox, and returns its output.
+    pub(crate) fn unsandboxed(&self, script: &str) -> String {
         let output = Command::new("/bin/bash")
             .args(["-c", script])
             .current_dir(self.path("work"))
@@ -89,8 +90,8 @@ impl World {
         text(&output.stdout) + &text(&output.stderr)
     }
 
-    /// Runs a script in bash, in a sandbox.
-    pub(crate) fn held(&self, tier: Tier, script: &str) -> Outcome {
+    /// Runs a script in bash in a sandbox.
+    pub(crate) fn sandboxed(&self, tier: Tier, script: &str) -> Outcome {
         let mut spec = self.spec("/bin/bash", &["-c", script]);
         if tier == Tier::B {
             spec.strongest = Tier::B;
@@ -107,15 +108,15 @@ pub(crate) fn run(spec: &Spec) -> Outcome {
     sandbox::start(spec).unwrap().wait().unwrap()
 }
 
-/// Returns all output of a run.
+/// Returns the standard output and standard error of a run.
 pub(crate) fn output(outcome: &Outcome) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&outcome.stdout.bytes) + &text(&outcome.stderr.bytes)
 }
 
-/// Makes sure that a run ended well.
-pub(crate) fn good(outcome: &Outcome) -> String {
-    let told = output(outcome);
-    assert_eq!(outcome.ended, Ended::Exited(0), "{told}");
-    told
+/// Checks that a run exited with code 0, and returns its output.
+pub(crate) fn successful_output(outcome: &Outcome) -> String {
+    let output = output(outcome);
+    assert_eq!(outcome.ended, Ended::Exited(0), "{output}");
+    output
 }

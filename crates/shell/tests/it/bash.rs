@@ -1,4 +1,4 @@
-//! A real bash must start no program that was not named.
+//! Checks that a real bash starts no program other than those in the parsed line.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Programs that write down their name and do nothing else.
+/// Programs that only record their name.
 const PROGRAMS: [&str; 6] = ["git", "rm", "sh", "curl", "evil", "a"];
 
 #[test]
-fn bash_starts_nothing_that_was_not_named() {
+fn bash_starts_only_the_parsed_programs() {
     let Ok(bash) = which("bash") else {
-        testkit::skip("programs that bash starts", "`bash` is not there");
+        testkit::skip("programs that bash starts", "`bash` is not installed");
         return;
     };
     let scratch = tempfile::tempdir().unwrap();
@@ -24,7 +24,7 @@ fn bash_starts_nothing_that_was_not_named() {
     fs::create_dir_all(&work).unwrap();
     fs::create_dir_all(&log).unwrap();
     for name in PROGRAMS {
-        // A program in the background may still write when the next line is tried.
+        // A background program may still write while the next line is tested.
         let script = format!("#!{bash}\nprintf '%s\\n' {name} >> \"$LOG\"\n");
         fs::write(bin.join(name), script).unwrap();
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
@@ -104,18 +104,21 @@ fn bash_starts_nothing_that_was_not_named() {
             bash.status().unwrap();
             let started = fs::read_to_string(&log).unwrap_or_default();
             for program in started.lines() {
-                prop_assert!(named.contains(program), "{line:?} started {program}, said {named:?}");
+                prop_assert!(
+                    named.contains(program),
+                    "{line:?} started {program}, parsed {named:?}"
+                );
             }
             Ok(())
         })
         .unwrap();
-    assert!(accepted.get() > 200, "only {} lines were understood", accepted.get());
+    assert!(accepted.get() > 200, "only {} lines were accepted", accepted.get());
 }
 
 #[test]
-fn words_are_what_bash_passes() {
+fn words_match_what_bash_passes() {
     let Ok(bash) = which("bash") else {
-        testkit::skip("words that bash passes", "`bash` is not there");
+        testkit::skip("words that bash passes", "`bash` is not installed");
         return;
     };
     for line in [

@@ -1,6 +1,6 @@
 use shell::{Certainty, Line, read};
 
-/// Returns a line as text: commands by `;`, words by `|`, variables and files behind.
+/// Formats a line: commands separated by `;`, words by `|`, followed by variables and files.
 fn shown(line: &Line) -> String {
     let commands = line.commands.iter().map(|command| {
         let mut text: Vec<String> = command
@@ -8,7 +8,7 @@ fn shown(line: &Line) -> String {
             .iter()
             .map(|word| match word.certainty {
                 Certainty::Exact => word.text.clone(),
-                Certainty::Begins => format!("{}…", word.text),
+                Certainty::Prefix => format!("{}…", word.text),
                 Certainty::Unknown => format!("{}?", word.text),
             })
             .collect();
@@ -27,7 +27,7 @@ fn shown(line: &Line) -> String {
 }
 
 #[test]
-fn plain_lines_are_taken_apart() {
+fn plain_lines_are_split_into_commands() {
     for (line, expected) in [
         ("git", "git"),
         ("git status", "git|status"),
@@ -66,7 +66,7 @@ fn plain_lines_are_taken_apart() {
 }
 
 #[test]
-fn everything_else_is_refused() {
+fn other_lines_are_refused() {
     for line in [
         "",
         "   ",

@@ -1,4 +1,4 @@
-//! What is read of command lines, and that a real bash starts nothing else.
+//! Tests of the command line parser, some of them against a real bash.
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "tests")]

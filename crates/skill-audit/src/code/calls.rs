@@ -54,7 +54,7 @@ impl Program {
         match effect {
             CallEffect::Shell => self.shell(&first, call, collector),
             CallEffect::Start => self.start(&first, call, collector),
-            CallEffect::Evaluate => evaluated(&first, call, collector),
+            CallEffect::Evaluate => evaluate_text(&first, call, collector),
             CallEffect::Fetch => self.fetch(&first, call, collector),
             CallEffect::Send => self.send(&first, call, collector),
             CallEffect::Request => self.send(&call.nth(1), call, collector),
@@ -261,7 +261,7 @@ impl Program {
 }
 
 /// Traces text that is executed as code.
-fn evaluated(first: &Value, call: &Call<'_>, collector: &mut OpCollector) -> Value {
+fn evaluate_text(first: &Value, call: &Call<'_>, collector: &mut OpCollector) -> Value {
     let name = call.name;
     let is_function = name == "Function";
     let code = if is_function { call.args.last().map(|(_, value)| value) } else { Some(first) };

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::lowering::{self, Grammar, Lowering, added, called, nothing, number, unnamed};
+use super::lowering::{self, Grammar, Lowering, augmented, builtin_call, number, unknown, unnamed};
 use super::{Arg, Expr, Step, children, unquoted};
 
 /// The grammar to parse with.
@@ -49,7 +49,7 @@ impl Grammar for JavaScript {
                 }
             }
             kind if kind.ends_with("_expression") || kind == "identifier" => {
-                code.push_expression(node, depth)
+                code.push_expression(node, depth);
             }
             _ => code.block(node, depth),
         }
@@ -83,7 +83,7 @@ impl Grammar for JavaScript {
                 let to = code.names_of(node, "left");
                 let value = code.part(node, "right", depth);
                 let is_added = node.kind().starts_with("augmented");
-                let value = if is_added { added(&to, value) } else { value };
+                let value = if is_added { augmented(&to, value) } else { value };
                 code.steps.push(Step::Assign { to, value: value.clone() });
                 value
             }
@@ -96,7 +96,7 @@ impl Grammar for JavaScript {
             "arrow_function" | "function_expression" | "function" => {
                 // The body is traced where the function is defined.
                 code.function(node, String::new(), depth + 1);
-                nothing()
+                unknown()
             }
             _ => Expr::Many(code.all(node, depth)),
         }
@@ -248,7 +248,7 @@ impl Lowering<'_, JavaScript> {
                 _ => args.push(unnamed(self.expression(child, depth + 1))),
             }
         }
-        called("{}", args, node)
+        builtin_call("{}", args, node)
     }
 
     fn template(&mut self, node: Node<'_>, depth: usize) -> Expr {

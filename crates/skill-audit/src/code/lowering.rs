@@ -39,7 +39,7 @@ pub(super) fn steps<G: Grammar>(text: &str, language: &Language) -> Option<Vec<S
 }
 
 /// Returns an unknown expression.
-pub(super) fn nothing() -> Expr {
+pub(super) fn unknown() -> Expr {
     Expr::Many(Vec::new())
 }
 
@@ -93,17 +93,17 @@ impl<G: Grammar> Lowering<'_, G> {
     pub(super) fn expression(&mut self, node: Node<'_>, depth: usize) -> Expr {
         if depth > MAX_DEPTH {
             self.is_truncated = true;
-            return nothing();
+            return unknown();
         }
         match node.kind() {
-            "comment" => nothing(),
+            "comment" => unknown(),
             _ => G::expression(self, node, depth),
         }
     }
 
     /// Lowers an optional node inside an expression.
     pub(super) fn inner(&mut self, node: Option<Node<'_>>, depth: usize) -> Expr {
-        node.map_or_else(nothing, |node| self.expression(node, depth + 1))
+        node.map_or_else(unknown, |node| self.expression(node, depth + 1))
     }
 
     /// Lowers an optional field of an expression.
@@ -148,12 +148,12 @@ impl<G: Grammar> Lowering<'_, G> {
 }
 
 /// Returns the new value of `a` in `a += b`.
-pub(super) fn added(to: &[String], value: Expr) -> Expr {
+pub(super) fn augmented(to: &[String], value: Expr) -> Expr {
     Expr::Join(to.first().cloned().map(Expr::Name).into_iter().chain([value]).collect())
 }
 
 /// Returns a call of a built-in operation that is not a function in the language.
-pub(super) fn called(function: &str, args: Vec<Arg>, node: Node<'_>) -> Expr {
+pub(super) fn builtin_call(function: &str, args: Vec<Arg>, node: Node<'_>) -> Expr {
     let function = Box::new(Expr::Name(function.to_owned()));
     Expr::Call { function, args, range: node.byte_range() }
 }

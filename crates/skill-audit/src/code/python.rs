@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::lowering::{self, Grammar, Lowering, added, called, nothing, number, unnamed};
+use super::lowering::{self, Grammar, Lowering, augmented, builtin_call, number, unknown, unnamed};
 use super::{Arg, Expr, Step, children, unquoted};
 
 struct Python;
@@ -62,7 +62,7 @@ impl Grammar for Python {
                     Some("+") => Expr::Join(parts),
                     // `pathlib` joins paths with a slash.
                     Some("/") => Expr::Join(with_between(parts, "/")),
-                    Some("%") => called("%", parts.into_iter().map(unnamed).collect(), node),
+                    Some("%") => builtin_call("%", parts.into_iter().map(unnamed).collect(), node),
                     _ => Expr::Many(parts),
                 }
             }
@@ -73,7 +73,7 @@ impl Grammar for Python {
             "await" => code.inner(node.named_child(0), depth),
             "named_expression" => {
                 code.expression_statement(node, depth + 1);
-                code.field(node, "name").map_or_else(nothing, Expr::Name)
+                code.field(node, "name").map_or_else(unknown, Expr::Name)
             }
             _ => Expr::Many(code.all(node, depth)),
         }
@@ -143,7 +143,7 @@ impl Lowering<'_, Python> {
         }
         let mut value = self.expression(right, depth);
         if node.kind() == "augmented_assignment" {
-            value = added(&to, value);
+            value = augmented(&to, value);
         }
         self.steps.push(Step::Assign { to, value });
     }

@@ -82,7 +82,7 @@ pub(super) fn dangers(call: &Invocation<'_>, collector: &mut OpCollector) {
         "shred" if lower.contains("/dev/") || lower.contains('~') => Some(format!("`{all}`")),
         "diskutil" if lower.contains("erasedisk") => Some("all data on a disk".to_owned()),
         "vssadmin" if lower.contains("delete shadows") => {
-            Some("the backups that could restore files".to_owned())
+            Some("the shadow copies needed to restore files".to_owned())
         }
         _ => None,
     };
@@ -94,7 +94,7 @@ pub(super) fn dangers(call: &Invocation<'_>, collector: &mut OpCollector) {
             || lower.starts_with("-c")
             || lower.starts_with("-rc")
             || lower.starts_with("-cr"))
-        .then_some("the macOS quarantine of downloaded files"),
+        .then_some("the macOS quarantine for downloaded files"),
         "installer" => {
             lower.contains("-allowuntrusted").then_some("the macOS installer signature check")
         }

@@ -8,7 +8,7 @@ use crate::shell_code::{Invocation, Shell};
 use crate::value::{Taint, Value};
 
 /// Options of curl and wget whose value is sent.
-const SENT: [&str; 14] = [
+const SENDING_OPTIONS: [&str; 14] = [
     "-d",
     "--data",
     "--data-binary",
@@ -25,7 +25,7 @@ const SENT: [&str; 14] = [
     "--post-file",
 ];
 /// Options with a value that is not sent.
-const OTHER: [&str; 42] = [
+const OTHER_OPTIONS: [&str; 42] = [
     "--proto",
     "--proto-redir",
     "--cacert",
@@ -70,12 +70,25 @@ const OTHER: [&str; 42] = [
     "-P",
 ];
 
-pub(super) fn transfer(
+/// The parsed arguments of a download program.
+struct Transfer {
+    body: Value,
+    sends: bool,
+    /// The file that the response is written to.
+    target: Option<String>,
+    addresses: Vec<Value>,
+}
+
+fn is_wget(call: &Invocation<'_>) -> bool {
+    call.program == "wget" || call.program == "aria2c"
+}
+
+fn parse_transfer(
     shell: &mut Shell,
     call: &Invocation<'_>,
     collector: &mut OpCollector,
-) -> Value {
-    let is_wget = call.program == "wget" || call.program == "aria2c";
+) -> Transfer {
+    let is_wget = is_wget(call);
     let (mut body, mut sends, mut target, mut addresses) =
         (Value::default(), false, None, Vec::new());
     let mut args = call.args.iter().peekable();
@@ -86,9 +99,10 @@ pub(super) fn transfer(
             }
             _ => (arg.text.as_str(), None),
         };
-        let is_stuck =
-            SENT.iter().find(|sent| sent.len() == 2 && flag.starts_with(*sent) && flag.len() > 2);
-        if SENT.contains(&flag) || is_stuck.is_some() {
+        let is_stuck = SENDING_OPTIONS
+            .iter()
+            .find(|sent| sent.len() == 2 && flag.starts_with(*sent) && flag.len() > 2);
+        if SENDING_OPTIONS.contains(&flag) || is_stuck.is_some() {
             let stuck = is_stuck.map(|_| Value { text: flag[2..].to_owned(), ..arg.clone() });
             let value = inline.or(stuck).or_else(|| args.next().cloned()).unwrap_or_default();
             let is_file = matches!(flag, "-T" | "--upload-file" | "--post-file");
@@ -110,7 +124,10 @@ pub(super) fn transfer(
                 }
                 None => body.push(&value),
             }
-        } else if OTHER.contains(&flag) && (is_wget || flag != "-O") && (!is_wget || flag != "-c") {
+        } else if OTHER_OPTIONS.contains(&flag)
+            && (is_wget || flag != "-O")
+            && (!is_wget || flag != "-c")
+        {
             let value = inline.or_else(|| args.next().cloned()).unwrap_or_default();
             let is_output =
                 matches!(flag, "-o" | "--output" | "--output-document") || flag == "-O" && is_wget;
@@ -146,6 +163,16 @@ pub(super) fn transfer(
         sends |= addresses.first().is_some_and(|word| matches!(word.text.as_str(), "POST" | "PUT"));
         addresses.retain(|word| word.remote().is_some());
     }
+    Transfer { body, sends, target, addresses }
+}
+
+pub(super) fn transfer(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    collector: &mut OpCollector,
+) -> Value {
+    let Transfer { body, sends, target, addresses } = parse_transfer(shell, call, collector);
+    let is_wget = is_wget(call);
     let mut answer = Value::unknown();
     for address in &addresses {
         let to = address.remote().unwrap_or_else(|| unknown_remote(address.text.trim()));
@@ -226,7 +253,7 @@ pub(super) fn look_up(call: &Invocation<'_>, collector: &mut OpCollector) -> Val
 }
 
 /// Traces programs that copy files to other machines.
-pub(super) fn copy_away(
+pub(super) fn copy_to_remote(
     shell: &mut Shell,
     call: &Invocation<'_>,
     collector: &mut OpCollector,

@@ -99,7 +99,7 @@ pub(super) fn translated(call: &Invocation<'_>) -> Value {
 }
 
 /// Traces programs that encode and decode.
-pub(super) fn coded(
+pub(super) fn encode_or_decode(
     shell: &mut Shell,
     call: &Invocation<'_>,
     collector: &mut OpCollector,

@@ -21,7 +21,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                 let hit = Hit::new(
                     "RSH-01",
                     op.location.clone(),
-                    format!("{actor} opens a shell over {transport} for a remote host"),
+                    format!("{actor} gives a remote host a shell over {transport}"),
                 );
                 hits.push(hit.blocking().unless_quoted(skill));
             }
@@ -258,7 +258,7 @@ fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut 
                 "PER-03",
                 op.location.clone(),
                 format!(
-                    "{actor} writes `{path}`, which sets the agent's permissions, hooks or servers"
+                    "{actor} writes `{path}`, which configures the agent's permissions, hooks or MCP servers"
                 ),
             );
             hits.push(if op.location.role == Role::Script {

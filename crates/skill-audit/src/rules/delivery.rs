@@ -35,16 +35,16 @@ static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Phrases for a page that shows a command.
-static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
+static SHOWS_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:page|site|link|guide|it)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:shows?|has|gives|contains|displays|provides|holds)(?-u:\b)[^.\n]{0,40}(?:command|code|snippet|one-liner)").expect("the pattern is valid")
 });
-/// Keystrokes that paste and run whatever a page put on the clipboard.
-static KEYS: LazyLock<Regex> = LazyLock::new(|| {
+/// Keystrokes that paste and run what a web page put on the clipboard.
+static PASTE_KEYS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?is)(?:win(?:dows)?(?: key)?\s*\+\s*r(?-u:\b)|(?:open|launch|start) (?:the )?terminal).{0,160}?(?:ctrl|cmd|command|⌘)\s*\+\s*v.{0,80}?(?:enter|return)").expect("the pattern is valid")
 });
 /// Phrases that tell the reader to follow instructions found elsewhere.
 pub(super) static FOLLOW: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:follow|taint out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)|(?-u:\b)do (?:exactly )?(?:as|what) (?:it|they|the page|that page) says?").expect("the pattern is valid")
+    Regex::new(r"(?i)(?-u:\b)(?:follow|carry out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)|(?-u:\b)do (?:exactly )?(?:as|what) (?:it|they|the page|that page) says?").expect("the pattern is valid")
 });
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
@@ -147,7 +147,7 @@ fn is_concealed(skill: &Skill<'_>, at: &Location) -> bool {
     let file = &skill.files[at.file];
     let around = at.span.start.saturating_sub(CONTEXT_BYTES)..at.span.end + CONTEXT_BYTES;
     file.cues.find_in(Cue::Conceal, &around).is_some()
-        || super::instructions::HIDES.is_match(file.slice(&around))
+        || super::instructions::CONCEALMENT.is_match(file.slice(&around))
 }
 
 /// Checks instructions to download and run something.
@@ -202,10 +202,10 @@ fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: 
             hits.push(hit);
         }
     }
-    for found in KEYS.find_iter(text).take(MAX_MATCHES) {
+    for found in PASTE_KEYS.find_iter(text).take(MAX_MATCHES) {
         let at = skill.location(number, found.range(), &[]);
         let message =
-            "the skill tells the reader to paste and run whatever a page put on the clipboard";
+            "the skill tells the reader to paste and run what a web page put on the clipboard";
         hits.push(Hit::new("DEL-08", at, message).blocking().unless_quoted(skill));
     }
     for found in PASSWORD.find_iter(text).take(MAX_MATCHES) {
@@ -251,7 +251,7 @@ fn command_from_page(
         .nth(1)
         .and_then(|rest| rest.split_once('/'))
         .is_some_and(|(_, path)| !path.is_empty());
-    let to_terminal = has(Cue::Terminal) && (has(Cue::Copy) || SHOWS.is_match(text));
+    let to_terminal = has(Cue::Terminal) && (has(Cue::Copy) || SHOWS_COMMAND.is_match(text));
     let is_instructed = match remote.class {
         HostClass::Paste => {
             // A skill about the paste site itself mentions it all the time.
@@ -272,8 +272,7 @@ fn command_from_page(
     if !is_instructed {
         return None;
     }
-    let message =
-        format!("the skill sends the reader to {} for a command to run", remote.describe());
+    let message = format!("the skill tells the reader to run a command from {}", remote.describe());
     let hit = Hit::new("DEL-04", at.clone(), message);
     let is_pushed = has(Cue::Require)
         || ["administrator", "admin rights", "sudo", "as root", "win+r", "win + r"]
@@ -339,7 +338,7 @@ fn required_download(
             let is_own =
                 remote.text.split('/').nth(3).is_some_and(|owner| skill.topic.mentions(owner))
                     && remote.text.split('/').nth(4).is_some_and(|name| skill.topic.mentions(name));
-            let hit = hit("requires a program that is downloaded");
+            let hit = hit("requires downloading a program");
             // A binary for one platform, straight from a release, for the reader to start.
             let is_for_people = cues.find_in(Cue::Program, around).is_some()
                 || cues.find_in(Cue::Archive, around).is_some();
@@ -353,18 +352,16 @@ fn required_download(
             Some(hit("tells the reader to download and run a program").severity(Severity::Medium))
         }
         HostClass::Code => None,
-        HostClass::FreeHost if must && !is_page_of_project(remote) => Some(
-            hit("requires a tool that is downloaded").blocking().unless_quoted_for(skill, remote),
-        ),
+        HostClass::FreeHost if must && !is_page_of_project(remote) => {
+            Some(hit("requires downloading a tool").blocking().unless_quoted_for(skill, remote))
+        }
         HostClass::FreeHost => None,
         HostClass::Unknown if skill.topic.covers(remote) => None,
-        HostClass::Unknown if is_bundle && must => Some(
-            hit("requires a program that is downloaded")
-                .blocking()
-                .unless_quoted_for(skill, remote),
-        ),
+        HostClass::Unknown if is_bundle && must => {
+            Some(hit("requires downloading a program").blocking().unless_quoted_for(skill, remote))
+        }
         HostClass::Unknown if must && insists(file, around) => Some(
-            hit("requires a tool that is downloaded")
+            hit("requires downloading a tool")
                 .severity(Severity::High)
                 .blocking()
                 .unless_quoted_for(skill, remote),

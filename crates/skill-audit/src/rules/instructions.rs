@@ -21,7 +21,7 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?-u:\b)https?://[^\s"'`<>)\]|]+"#).expect("the pattern is valid")
 });
 /// Phrases that conceal something from the user.
-pub(super) static HIDES: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static CONCEALMENT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?-u:\b)(?:do(?:es)? not|don'?t|never|without|no need to|should ?n[o']t|need not|must not|is not to|not to|not be)(?-u:\b)[^.\n]{0,40}(?-u:\b)(?:tell|mention|inform|notif|reveal|bring (?:it|this|that) up|disclos|alert|summari[sz]|announce|list (?:it|this|them)|show (?:the user|them|it|a diff|the page|this)|aware)").expect("the pattern is valid")
 });
 /// Secrets that give access to more than one service.
@@ -37,10 +37,10 @@ static MEMORY: LazyLock<Regex> = LazyLock::new(|| {
 static REDIRECT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|OPENROUTER)_(?:BASE_URL|API_BASE|API_URL|ENDPOINT)["']?\s*[:=]\s*["']?(https?://[^\s"'`]+)"#).expect("the pattern is valid")
 });
-static PIXEL: LazyLock<Regex> = LazyLock::new(|| {
+static DATA_IMAGE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)!\[[^\]]*\]\((https?://[^)\s]*(?:\{[^}]*\}|\$\{?[A-Za-z]|<[A-Za-z_ ]+>|%s|\[[A-Z_ ]+\]|=[A-Z][A-Z_]{2,})[^)\s]*)\)"#).expect("the pattern is valid")
 });
-static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+static SECRET_REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?-u:\b)(?:enter|provide|paste|type|share|give|export|ask (?:the user )?for|request)(?-u:\b)[^\n.]{0,60}(?-u:\b)(?:seed phrase|recovery phrase|mnemonic phrase|(?:wallet|master|system|login|sudo|mac|computer) password|private key of (?:your|the) wallet|wallet private key|12[- ]words?|24[- ]words?|wallet'?s private key)").expect("the pattern is valid")
 });
 
@@ -48,7 +48,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for (number, file) in skill.files.iter().enumerate() {
         match file.kind {
             FileKind::Markdown | FileKind::Data | FileKind::Active => {
-                check_text(skill, number, file, hits)
+                check_text(skill, number, file, hits);
             }
             _ => {}
         }
@@ -148,7 +148,7 @@ fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: 
     check_images_and_prompts(skill, number, file, &window, hits);
 }
 
-/// Checks images that taint data, and requests for the user's secrets.
+/// Checks images whose URLs send data, and requests for the user's secrets.
 fn check_images_and_prompts(
     skill: &Skill<'_>,
     number: usize,
@@ -157,7 +157,7 @@ fn check_images_and_prompts(
     hits: &mut Vec<Hit>,
 ) {
     let (text, cues) = (file.text.text.as_str(), &file.cues);
-    for found in PIXEL.captures_iter(text).take(MAX_MATCHES) {
+    for found in DATA_IMAGE.captures_iter(text).take(MAX_MATCHES) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) = Remote::parse(address.as_str()) else { continue };
         let usual = matches!(
@@ -176,7 +176,7 @@ fn check_images_and_prompts(
             });
         }
     }
-    for found in ASKS.find_iter(text).take(MAX_MATCHES) {
+    for found in SECRET_REQUEST.find_iter(text).take(MAX_MATCHES) {
         let line_start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         let before = text[line_start..found.start()].to_lowercase();
         if ["never", "not ", "n't"].iter().any(|word| before.contains(word)) {
@@ -223,7 +223,8 @@ fn check_sent_secrets(
 ) {
     let text = file.text.text.as_str();
     let hides = |window: &Range<usize>| {
-        file.cues.find_in(Cue::Conceal, window).is_some() || HIDES.is_match(file.slice(window))
+        file.cues.find_in(Cue::Conceal, window).is_some()
+            || CONCEALMENT.is_match(file.slice(window))
     };
     for found in ADDRESS.find_iter(text).take(MAX_MATCHES) {
         let Some(remote) = Remote::parse(found.as_str().trim_end_matches(['.', ','])) else {
@@ -379,7 +380,7 @@ fn check_memory(
         let slice = file.slice(&far);
         let is_pushed =
             [Cue::Conceal, Cue::Override].iter().any(|cue| file.cues.find_in(*cue, &far).is_some())
-                || HIDES.is_match(slice);
+                || CONCEALMENT.is_match(slice);
         let is_strange = |found: regex::Match<'_>| {
             Remote::parse(found.as_str()).is_some_and(|remote| !is_known(skill, &remote))
         };
@@ -411,7 +412,7 @@ fn check_memory(
         let hit = Hit::new(
             "EXF-07",
             at,
-            format!("the skill routes model traffic through {}", remote.describe()),
+            format!("the skill routes model API traffic through {}", remote.describe()),
         );
         hits.push(if remote.class.is_throwaway() || remote.is_plain {
             hit.blocking().unless_quoted(skill)

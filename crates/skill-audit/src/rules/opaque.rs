@@ -36,10 +36,10 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                 hits.push(Hit::new("BIN-01", at, format!("`{path}` is an executable binary file")));
             }
             FileKind::Binary => {
-                hits.push(Hit::new("OPQ-02", at, format!("`{path}` has an unknown file type")))
+                hits.push(Hit::new("OPQ-02", at, format!("`{path}` has an unknown file type")));
             }
             FileKind::Active if path.to_lowercase().ends_with(".svg") => {
-                check_active_image(number, file, hits)
+                check_active_image(number, file, hits);
             }
             _ => {}
         }
@@ -48,7 +48,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
             hits.push(Hit::new(
                 "OPQ-01",
                 at,
-                format!("the audit could not analyze all of `{path}`: {reason}"),
+                format!("the audit could not fully analyze `{path}`: {reason}"),
             ));
         }
         check_packed(number, file, hits);

@@ -1,4 +1,4 @@
-//! Linux: the kernel keeps the path below the folder.
+//! Linux: `openat2` keeps a path below the folder.
 
 use std::fs::File;
 use std::io;
@@ -9,25 +9,25 @@ use rustix::fs::{CWD, Mode, RawDir, ResolveFlags, SeekFrom};
 use rustix::io::Errno;
 use skill::RelPath;
 
-use super::unix::{FILE, FOLDER, open_following_nothing, open_real_by_names, type_of};
+use super::unix::{FILE, FOLDER, open_no_follow, open_real_by_component, type_of};
 use super::{Folder, Type};
 
-/// How often a path that is being renamed under us is tried again.
-const TRIES: usize = 16;
+/// How often to try a path that is being renamed at the same time.
+const MAX_TRIES: usize = 16;
 
-/// Bytes of directory entries that are asked for at a time.
-const LISTING: usize = 32 << 10;
+/// The number of bytes of directory entries to request at a time.
+const LISTING_BUFFER: usize = 32 << 10;
 
-/// Hands each name in `folder` to `take`, in no order, until it breaks off.
+/// Passes each name in `folder` to `take`, in no particular order, until `take` fails.
 pub(crate) fn each_entry<E: From<io::Error>>(
     folder: &Folder,
     mut take: impl FnMut(&[u8], Option<Type>) -> Result<(), E>,
 ) -> Result<(), E> {
-    // The place in the listing belongs to the descriptor; every listing starts at the beginning.
+    // The position in the listing belongs to the descriptor, so rewind it before listing again.
     if folder.1.swap(true, Ordering::Relaxed) {
         rustix::fs::seek(&folder.0, SeekFrom::Start(0)).map_err(io::Error::from)?;
     }
-    let mut buffer = Vec::with_capacity(LISTING);
+    let mut buffer = Vec::with_capacity(LISTING_BUFFER);
     let mut entries = RawDir::new(&folder.0, buffer.spare_capacity_mut());
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(io::Error::from)?;
@@ -39,33 +39,33 @@ pub(crate) fn each_entry<E: From<io::Error>>(
     Ok(())
 }
 
-/// Opens a folder at its real path: a link anywhere on the way is refused.
+/// Opens a folder at its real path; fails if any component of the path is a symlink.
 pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
     let flags = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(CWD, path, FOLDER, Mode::empty(), flags) {
         Ok(folder) => Ok(Folder(folder, AtomicBool::new(false))),
-        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => open_real_by_names(path),
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => open_real_by_component(path),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Opens a file below `folder`. Links are followed as long as they stay below.
+/// Opens a file below `folder`. Symlinks are followed as long as they stay below it.
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {
     open_resolving(folder, path, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS)
 }
 
-/// Opens a file below `folder` with no link on the way.
+/// Opens a file below `folder`; follows no symlink.
 pub(crate) fn open_plain(folder: &Folder, path: &RelPath) -> io::Result<File> {
     open_resolving(folder, path, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
 }
 
 fn open_resolving(folder: &Folder, path: &RelPath, resolve: ResolveFlags) -> io::Result<File> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match rustix::fs::openat2(&folder.0, path.as_str(), FILE, Mode::empty(), resolve) {
             Ok(file) => return Ok(File::from(file)),
             Err(Errno::AGAIN) => {}
-            // A kernel or a filter without openat2: nothing is followed then, which is stricter.
-            Err(Errno::NOSYS | Errno::PERM) => return open_following_nothing(folder, path),
+            // The kernel or a seccomp filter lacks openat2: follow no symlink at all, which is stricter.
+            Err(Errno::NOSYS | Errno::PERM) => return open_no_follow(folder, path),
             Err(error) => return Err(error.into()),
         }
     }
@@ -81,14 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_openat2_no_link_is_followed_at_all() {
+    fn without_openat2_no_symlink_is_followed() {
         let scratch = tempfile::tempdir().unwrap();
         std::fs::create_dir(scratch.path().join("a")).unwrap();
         std::fs::write(scratch.path().join("a/f"), "inside").unwrap();
         std::os::unix::fs::symlink("a/f", scratch.path().join("link")).unwrap();
         std::os::unix::fs::symlink("a", scratch.path().join("folder-link")).unwrap();
         let folder = Folder::open(scratch.path()).unwrap();
-        let open = |path: &str| open_following_nothing(&folder, &RelPath::new(path).unwrap());
+        let open = |path: &str| open_no_follow(&folder, &RelPath::new(path).unwrap());
         let mut text = String::new();
         open("a/f").unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "inside");

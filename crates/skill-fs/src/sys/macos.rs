@@ -1,4 +1,4 @@
-//! macOS: no call keeps a path below a folder, so no link is followed. Not run.
+//! macOS: no system call keeps a path below a folder, so no symlink is followed. Not tested.
 
 use std::fs::File;
 use std::io;
@@ -7,25 +7,25 @@ use std::path::Path;
 use rustix::fs::Dir;
 use skill::RelPath;
 
-use super::unix::{open_following_nothing, open_real_by_names, type_of};
+use super::unix::{open_no_follow, open_real_by_component, type_of};
 use super::{Folder, Type};
 
-/// Opens a folder at its real path: a link anywhere on the way is refused.
+/// Opens a folder at its real path; fails if any component of the path is a symlink.
 pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
-    open_real_by_names(path)
+    open_real_by_component(path)
 }
 
-/// Opens a file below `folder`, following nothing.
+/// Opens a file below `folder`; follows no symlink.
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {
-    open_following_nothing(folder, path)
+    open_no_follow(folder, path)
 }
 
-/// Opens a file below `folder` with no link on the way.
+/// Opens a file below `folder`; follows no symlink.
 pub(crate) fn open_plain(folder: &Folder, path: &RelPath) -> io::Result<File> {
-    open_following_nothing(folder, path)
+    open_no_follow(folder, path)
 }
 
-/// Hands each name in `folder` to `take`, in no order, until it breaks off.
+/// Passes each name in `folder` to `take`, in no particular order, until `take` fails.
 pub(crate) fn each_entry<E: From<io::Error>>(
     folder: &Folder,
     mut take: impl FnMut(&[u8], Option<Type>) -> Result<(), E>,

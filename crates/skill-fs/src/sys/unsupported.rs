@@ -1,6 +1,6 @@
-//! Systems without descriptors for folders (Windows): by path, refusing every link seen. Not run.
+//! Systems without descriptors for folders (Windows): works with paths and refuses every symlink it finds. Not tested.
 //!
-//! Between looking and opening a path can change hands; the documentation says so.
+//! A path can be replaced between the check and the open; the documentation says so.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -29,7 +29,7 @@ impl Folder {
     pub(crate) fn stat_following(&self, path: &str) -> io::Result<Stat> {
         let metadata = fs::metadata(self.0.join(path))?;
         let kind = if metadata.is_file() { Type::File } else { Type::Folder };
-        Ok(Stat { kind, size: metadata.len(), executable: false, trace: None })
+        Ok(Stat { kind, size: metadata.len(), executable: false, inode: None })
     }
 
     pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
@@ -41,7 +41,7 @@ impl Folder {
         }
     }
 
-    /// Nothing cheap tells folders apart here.
+    /// There is no cheap way to identify a folder here.
     pub(crate) fn identity(&self) -> io::Result<Option<(u64, u64)>> {
         Ok(None)
     }
@@ -52,9 +52,9 @@ impl Folder {
             kind if kind.is_symlink() => Type::Link,
             kind if kind.is_dir() => Type::Folder,
             kind if kind.is_file() => Type::File,
-            _ => Type::Other("something unknown"),
+            _ => Type::Other("an entry of an unknown type"),
         };
-        Ok(Stat { kind, size: metadata.len(), executable: false, trace: None })
+        Ok(Stat { kind, size: metadata.len(), executable: false, inode: None })
     }
 
     pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
@@ -62,7 +62,7 @@ impl Folder {
     }
 }
 
-/// Opens a folder; only the last part is looked at here.
+/// Opens a folder; only the last component is checked here.
 pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
     match path.parent().zip(path.file_name().and_then(|name| name.to_str())) {
         Some((parent, name)) => Folder::open(parent)?.folder(name),
@@ -70,7 +70,7 @@ pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
     }
 }
 
-/// Hands each name in `folder` to `take`, in no order, until it breaks off.
+/// Passes each name in `folder` to `take`, in no particular order, until `take` fails.
 pub(crate) fn each_entry<E: From<io::Error>>(
     folder: &Folder,
     mut take: impl FnMut(&[u8], Option<Type>) -> Result<(), E>,
@@ -81,7 +81,7 @@ pub(crate) fn each_entry<E: From<io::Error>>(
     Ok(())
 }
 
-/// Opens a file below `folder`, refusing every link on the way.
+/// Opens a file below `folder`; fails if any component is a symlink.
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {
     let mut full = folder.0.clone();
     for part in path.parts() {
@@ -93,55 +93,55 @@ pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> 
     File::open(full)
 }
 
-/// Nothing here tells two versions of a file apart for sure.
+/// There is no reliable way to distinguish two versions of a file here.
 pub(crate) fn stamp_of(_: &fs::Metadata) -> Option<Stamp> {
     None
 }
 
-/// Nothing cheap tells whose a file is here.
+/// There is no cheap way to find the owner of a file here.
 pub(crate) fn is_own(_: &fs::Metadata) -> bool {
     true
 }
 
-/// Two paths cannot be exchanged here in one step.
+/// Two paths cannot be exchanged atomically here.
 pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Renames `from` to `to`, unless there is something.
+/// Renames `from` to `to`; fails if `to` exists.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     if fs::exists(to)? { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(from, to) }
 }
 
-/// Nothing tells here whether a process lives, so it counts as alive.
+/// There is no way to check whether a process is alive here, so it counts as alive.
 pub(crate) fn is_process_alive(_: u32) -> bool {
     true
 }
 
-/// A lock's file is never removed here, so its path stays its own.
+/// Lock files are never removed here, so the path still refers to the open file.
 pub(crate) fn is_same_file(_: &File, path: &Path) -> io::Result<bool> {
     fs::exists(path)
 }
 
-/// The file of a lock stays: a file that is open cannot be removed and made anew in one step here.
+/// Keeps the lock file: an open file cannot be removed and created again atomically here.
 pub(crate) fn remove_lock(_: &Path) {}
 
-/// Nothing cheap tells file systems apart here; a rename across them fails by itself.
+/// There is no cheap way to compare file systems here; a rename across them fails anyway.
 pub(crate) fn is_same_device(_: &Path, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Files carry no such bit here.
+/// Files have no executable bit here.
 pub(crate) fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Opens a file below `folder` with no link on the way.
+/// Opens a file below `folder`; follows no symlink.
 pub(crate) fn open_plain(folder: &Folder, path: &RelPath) -> io::Result<File> {
     open_beneath(folder, path)
 }
 
-/// Returns true if a link was refused.
+/// Returns true if a symlink was refused.
 pub(crate) fn is_refused_link(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::CrossesDevices
 }

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use skill_fs::{Method, Replaced, Written, replace_folder, replace_folder_by, write_file};
+use skill_fs::{ReplaceMethod, Replaced, Written, replace_folder, replace_folder_by, write_file};
 use testkit::{TestEnv, write_tree};
 
 use crate::abs;
@@ -20,17 +20,18 @@ fn a_file_is_written_only_when_it_differs() {
     assert_eq!(write_file(&path, b"two").unwrap(), Written::Replaced);
     assert_eq!(fs::read(path.as_path()).unwrap(), b"two");
     assert_eq!(fs::metadata(path.as_path()).unwrap().permissions().mode() & 0o777, 0o666);
-    assert_eq!(fs::read_dir(env.work()).unwrap().count(), 1, "no file is left beside it");
+    assert_eq!(fs::read_dir(env.work()).unwrap().count(), 1, "no temporary file is left");
 }
 
-/// A writer that was killed leaves a file, which the next one removes; one that is at work is waited for.
+/// A killed writer leaves a temporary file, which the next one removes. If the writer is still running, the next one
+/// waits.
 #[test]
-fn what_a_killed_writer_left_goes_and_a_living_one_is_waited_for() {
+fn leftovers_of_killed_writers_are_removed_and_running_writers_awaited() {
     let env = TestEnv::with("//- /.csk-f.json.tmp\nhalf\n");
     let path = abs(env.path("f.json"));
     assert_eq!(write_file(&path, b"one").unwrap(), Written::Created);
     assert_eq!(env.run("find", ". -type f").stdout, "./f.json\n");
-    // A hard link to something else is removed as a name, and what it names is not written.
+    // A hard link to another file is unlinked; the other file is not written.
     env.write("mine", b"mine");
     fs::hard_link(env.path("mine"), env.path(".csk-f.json.tmp")).unwrap();
     assert_eq!(write_file(&path, b"two").unwrap(), Written::Replaced);
@@ -44,7 +45,7 @@ fn what_a_killed_writer_left_goes_and_a_living_one_is_waited_for() {
         drop(other);
         assert_eq!(writer.join().unwrap(), Written::Replaced);
     });
-    // Many at once: each writes the whole, and nothing is left.
+    // Concurrent writers: each writes the whole file, and no temporary file is left.
     std::thread::scope(|scope| {
         for number in 0..8 {
             let path = &path;
@@ -63,13 +64,13 @@ fn what_a_killed_writer_left_goes_and_a_living_one_is_waited_for() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_loses_nothing() {
+fn a_failed_write_changes_nothing() {
     let env = TestEnv::with("//- /folder/x\n");
     symlink("folder/x", env.path("link")).unwrap();
     assert_eq!(env.run("mkfifo", "fifo").code, Some(0));
     for name in ["folder", "link", "fifo"] {
         let error = write_file(&abs(env.path(name)), b"two").unwrap_err().to_string();
-        assert!(error.contains(&format!("/{name} is ")), "{error}");
+        assert!(error.contains(&format!("/{name}` is ")), "{error}");
     }
     assert!(write_file(&abs(env.path("none/f")), b"x").is_err());
     assert_eq!(env.run("find", ". -type f").stdout, "./folder/x\n");
@@ -87,10 +88,11 @@ const OLD: &str = "//- /t/SKILL.md\nold\n//- /t/gone/deep/x\nold\n//- /t/kept/a\
 const NEW: &str = "//- /s/SKILL.md\nnew\n//- /s/kept/a\nnew\n//- /s/kept/b\nnew\n//- /s/turn\nnew\n//- /s/turn2/into-folder\nnew\n";
 
 #[test]
-fn a_folder_is_replaced_whole_by_either_method() {
-    for (method, replaced) in
-        [(Method::Exchange, Replaced::Exchanged), (Method::FileByFile, Replaced::FileByFile)]
-    {
+fn both_methods_replace_the_whole_folder() {
+    for (method, replaced) in [
+        (ReplaceMethod::Exchange, Replaced::Exchanged),
+        (ReplaceMethod::FileByFile, Replaced::FileByFile),
+    ] {
         let env = TestEnv::with(OLD);
         write_tree(&env.work(), NEW);
         symlink("kept/a", env.path("s/link")).unwrap();
@@ -104,8 +106,8 @@ fn a_folder_is_replaced_whole_by_either_method() {
 }
 
 #[test]
-fn a_folder_that_was_not_there_is_created() {
-    for method in [Method::Exchange, Method::FileByFile] {
+fn a_missing_target_folder_is_created() {
+    for method in [ReplaceMethod::Exchange, ReplaceMethod::FileByFile] {
         let env = TestEnv::with(NEW);
         let replaced = replace_folder_by(method, &abs(env.path("s")), &abs(env.path("t"))).unwrap();
         assert_eq!(replaced, Replaced::Created);
@@ -116,7 +118,7 @@ fn a_folder_that_was_not_there_is_created() {
 
 #[test]
 fn a_reader_never_finds_the_skill_missing() {
-    for method in [Method::Exchange, Method::FileByFile] {
+    for method in [ReplaceMethod::Exchange, ReplaceMethod::FileByFile] {
         let env = TestEnv::with("//- /t/SKILL.md\n0\n");
         let file = env.path("t/SKILL.md");
         let done = AtomicBool::new(false);
@@ -124,8 +126,7 @@ fn a_reader_never_finds_the_skill_missing() {
             let reader = scope.spawn(|| {
                 let mut reads = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let text =
-                        fs::read_to_string(&file).expect("the file is there at every moment");
+                    let text = fs::read_to_string(&file).expect("the file always exists");
                     assert!(text.ends_with('\n'), "half a file: {text:?}");
                     reads += 1;
                 }
@@ -149,20 +150,20 @@ fn a_reader_never_finds_the_skill_missing() {
 }
 
 #[test]
-fn a_missing_staged_folder_leaves_the_old_one() {
+fn a_missing_staged_folder_leaves_the_target_unchanged() {
     let env = TestEnv::with(OLD);
     let error = replace_folder(&abs(env.path("s")), &abs(env.path("t"))).unwrap_err().to_string();
-    assert!(error.ends_with("/s does not exist"), "{error}");
+    assert!(error.ends_with("/s` does not exist"), "{error}");
     assert_eq!(fs::read(env.path("t/SKILL.md")).unwrap(), b"old\n");
 }
 
 #[test]
-fn a_file_or_link_of_the_user_is_not_replaced() {
+fn a_file_or_symlink_is_not_replaced_by_a_folder() {
     let env = TestEnv::with(NEW);
     env.write("file", b"mine");
     symlink("file", env.path("link")).unwrap();
     for name in ["file", "link"] {
-        for method in [Method::Exchange, Method::FileByFile] {
+        for method in [ReplaceMethod::Exchange, ReplaceMethod::FileByFile] {
             assert!(replace_folder_by(method, &abs(env.path("s")), &abs(env.path(name))).is_err());
         }
     }
@@ -170,20 +171,20 @@ fn a_file_or_link_of_the_user_is_not_replaced() {
 }
 
 #[test]
-fn a_folder_on_another_file_system_is_left_whole() {
+fn replacing_across_file_systems_changes_nothing() {
     let env = TestEnv::with(OLD);
     let elsewhere = std::path::Path::new("/dev/shm");
     let differs = fs::metadata(elsewhere)
         .is_ok_and(|other| other.dev() != fs::metadata(env.work()).unwrap().dev());
     if !differs {
         return testkit::skip(
-            "a_folder_on_another_file_system_is_left_whole",
-            "/dev/shm is no other file system",
+            "replacing_across_file_systems_changes_nothing",
+            "/dev/shm is not another file system",
         );
     }
     let staged = elsewhere.join(format!("csk-test-{}", std::process::id()));
     write_tree(&staged, NEW);
-    for method in [Method::Exchange, Method::FileByFile] {
+    for method in [ReplaceMethod::Exchange, ReplaceMethod::FileByFile] {
         let before = listing(&env, "t");
         assert!(replace_folder_by(method, &abs(staged.join("s")), &abs(env.path("t"))).is_err());
         assert_eq!(listing(&env, "t"), before, "{method:?}");

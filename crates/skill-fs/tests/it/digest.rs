@@ -32,20 +32,20 @@ fn the_content_digest_equals_one_computed_by_hand() {
 }
 
 #[test]
-fn the_content_digest_sees_what_the_seeded_algorithm_sees() {
+fn the_content_digest_covers_what_the_reference_algorithm_covers() {
     let env = tree();
     let digest = || content_digest(&open(&env, "s")).unwrap();
     let before = digest();
     env.write("s/.csk-install.json", b"other");
-    assert_eq!(digest(), before, "the marker is left out");
+    assert_eq!(digest(), before, "the marker is not covered");
     assert_eq!(env.run("chmod", "755 s/references/b.md").code, Some(0));
-    assert_eq!(digest(), before, "modes are not seen");
+    assert_eq!(digest(), before, "modes are not covered");
     env.write("s/references/.csk-install.json", b"");
-    assert_ne!(digest(), before, "only the root's marker is left out");
+    assert_ne!(digest(), before, "only the marker at the root is excluded");
 }
 
 #[test]
-fn a_link_inside_counts_as_its_file_and_one_that_leads_out_is_refused() {
+fn a_symlink_inside_counts_as_its_file_and_one_leading_out_is_refused() {
     let env = tree();
     symlink("b.md", env.path("s/references/c.md")).unwrap();
     let linked = content_digest(&open(&env, "s")).unwrap();
@@ -57,12 +57,12 @@ fn a_link_inside_counts_as_its_file_and_one_that_leads_out_is_refused() {
 }
 
 #[test]
-fn the_bundle_digest_sees_everything_but_the_marker() {
+fn the_bundle_digest_covers_everything_but_the_marker() {
     let env = tree();
     let digest = || bundle_digest(&open(&env, "s")).unwrap();
     let mut seen = vec![digest()];
     env.write("s/.csk-install.json", b"other");
-    assert_eq!(digest(), seen[0], "the marker is left out");
+    assert_eq!(digest(), seen[0], "the marker is not covered");
     env.write("s/references/b.md", b"b");
     seen.push(digest());
     assert_eq!(env.run("chmod", "755 s/references/b.md").code, Some(0));
@@ -74,13 +74,13 @@ fn the_bundle_digest_sees_everything_but_the_marker() {
     seen.push(digest());
     env.write("s/references/.csk-install.json", b"");
     seen.push(digest());
-    for (at, one) in seen.iter().enumerate() {
-        assert!(!seen[at + 1..].contains(one), "change {at} was not seen");
+    for (index, digest) in seen.iter().enumerate() {
+        assert!(!seen[index + 1..].contains(digest), "change {index} was not detected");
     }
 }
 
 #[test]
-fn neither_digest_waits_for_a_fifo() {
+fn digests_do_not_block_on_a_fifo() {
     let env = tree();
     assert_eq!(env.run("mkfifo", "s/fifo").code, Some(0));
     assert!(matches!(

@@ -19,7 +19,7 @@ fn found(env: &TestEnv, path: &str, limits: FindLimits) -> (Vec<String>, Vec<FsE
 }
 
 #[test]
-fn skills_are_found_in_order_wherever_they_are() {
+fn skills_are_found_anywhere_and_in_order() {
     let env = TestEnv::with(
         "//- /r/SKILL.md\n//- /r/b/SKILL.md\n//- /r/a/x/skill.md\n//- /r/a/Skill.md\n//- /r/.hidden/SKILL.md\n\
          //- /r/b/nested/SKILL.md\n//- /r/c/readme.md\n",
@@ -30,7 +30,7 @@ fn skills_are_found_in_order_wherever_they_are() {
 }
 
 #[test]
-fn templates_dependencies_and_links_are_not_searched() {
+fn templates_dependencies_and_symlinks_are_not_searched() {
     let env = TestEnv::with(
         "//- /r/s/SKILL.md\n//- /r/s/templates/SKILL.md\n//- /r/s/assets/deep/SKILL.md\n//- /r/node_modules/x/SKILL.md\n\
          //- /r/.git/x/SKILL.md\n//- /r/templates/x/SKILL.md\n//- /elsewhere/deep/x/SKILL.md\n",
@@ -48,10 +48,7 @@ fn a_limit_is_reported_and_the_rest_is_still_found() {
     let (skills, problems) = found(&env, "r", FindLimits { depth: 3, ..FindLimits::SEARCH });
     assert_eq!(skills, ["/a"]);
     assert!(
-        matches!(
-            &problems[..],
-            [FsError::Limit { what: "folders inside each other", limit: 3, .. }]
-        ),
+        matches!(&problems[..], [FsError::Limit { what: "nested folder levels", limit: 3, .. }]),
         "{problems:?}"
     );
     let (_, problems) = found(&env, "r", FindLimits { folders: 2, ..FindLimits::SEARCH });
@@ -62,7 +59,7 @@ fn a_limit_is_reported_and_the_rest_is_still_found() {
 }
 
 #[test]
-fn a_thousand_skills_are_found_once_each() {
+fn each_of_a_thousand_skills_is_found_once() {
     let env = TestEnv::new();
     let expected: Vec<String> =
         (0..1000).map(|number| format!("/g{}/s{number:04}", number % 7)).collect();

@@ -14,7 +14,7 @@ fn lock_path(env: &TestEnv) -> AbsPath {
     abs(env.path(".lock"))
 }
 
-/// Returns the number of a process that has ended.
+/// Returns the ID of a process that has ended.
 fn dead_pid() -> u32 {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
@@ -28,7 +28,7 @@ fn write_foreign(env: &TestEnv, pid: u32, age: Duration) {
 }
 
 #[test]
-fn a_held_lock_is_named_and_let_go_on_drop() {
+fn a_held_lock_is_reported_and_released_on_drop() {
     let env = TestEnv::new();
     let path = lock_path(&env);
     let lock = Lock::acquire(&path, SHORT).unwrap();
@@ -50,7 +50,7 @@ fn a_held_lock_is_named_and_let_go_on_drop() {
 }
 
 #[test]
-fn the_message_is_the_one_scripts_know() {
+fn the_error_message_is_stable_for_scripts() {
     let held = LockError::Held { path: "/h/.lock".into(), pid: Some(7), created_at: Some(9) };
     assert_eq!(
         held.to_string(),
@@ -61,7 +61,7 @@ fn the_message_is_the_one_scripts_know() {
 }
 
 #[test]
-fn a_lock_left_by_a_process_of_ours_that_died_is_free() {
+fn a_lock_file_left_by_our_dead_process_is_reused() {
     let env = TestEnv::new();
     env.write(".lock", b"");
     assert!(
@@ -79,8 +79,8 @@ fn the_lock_of_another_implementation_is_respected() {
     let env = TestEnv::new();
     let hour = Duration::from_secs(3600);
     for (pid, age, held) in [
-        (std::process::id(), hour, true),   // Its process lives.
-        (dead_pid(), Duration::ZERO, true), // It is young.
+        (std::process::id(), hour, true),   // Its process is alive.
+        (dead_pid(), Duration::ZERO, true), // It is recent.
         (dead_pid(), hour, false),          // Neither.
     ] {
         write_foreign(&env, pid, age);
@@ -96,7 +96,7 @@ fn the_lock_of_another_implementation_is_respected() {
 }
 
 #[test]
-fn an_odd_body_hides_neither_process_nor_kind() {
+fn a_malformed_field_does_not_hide_the_others() {
     let env = TestEnv::new();
     write_foreign(&env, std::process::id(), Duration::from_secs(3600));
     let body = format!("{{\"pid\": {}, \"created_at\": \"yesterday\"}}", std::process::id());
@@ -108,7 +108,7 @@ fn an_odd_body_hides_neither_process_nor_kind() {
 }
 
 #[test]
-fn letting_go_never_removes_the_lock_of_another() {
+fn releasing_never_removes_the_lock_of_another_process() {
     let env = TestEnv::new();
     let path = lock_path(&env);
     let first = Lock::acquire(&path, SHORT).unwrap();
@@ -121,7 +121,7 @@ fn letting_go_never_removes_the_lock_of_another() {
 }
 
 #[test]
-fn text_that_is_no_body_counts_as_held_while_it_is_young() {
+fn a_recent_file_with_other_text_counts_as_held() {
     let env = TestEnv::new();
     env.write(".lock", b"something else");
     let error = Lock::acquire(&lock_path(&env), SHORT).unwrap_err();
@@ -129,7 +129,7 @@ fn text_that_is_no_body_counts_as_held_while_it_is_young() {
 }
 
 #[test]
-fn a_lock_that_cannot_be_made_is_an_error_at_once() {
+fn a_lock_that_cannot_be_created_fails_immediately() {
     let env = TestEnv::new();
     let start = Instant::now();
     let error = Lock::acquire(&abs(env.path("none/.lock")), LONG).unwrap_err();
@@ -138,7 +138,7 @@ fn a_lock_that_cannot_be_made_is_an_error_at_once() {
 }
 
 #[test]
-fn only_one_of_many_is_inside_at_a_time() {
+fn only_one_thread_holds_the_lock_at_a_time() {
     let env = TestEnv::new();
     let path = lock_path(&env);
     let counter = env.path("counter");

@@ -1,4 +1,4 @@
-//! The tests of the file system layer, on real files.
+//! Tests of the file system layer, on real files.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]

@@ -1,4 +1,4 @@
-//! `.git` at the top of a skill's folder is no part of the skill, and nothing leads into it.
+//! `.git` at the top of a skill's folder is not part of the skill, and no path leads into it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,10 +13,10 @@ use crate::{abs, open, rel};
 
 const SECRET: &str = "url = https://user:canary@example.com/x.git\n";
 
-/// A skill that is a checkout, with a repository deeper inside and one that is nearly called so.
+/// A skill that is a checkout, with a nested repository and one with a similar name.
 fn checkout() -> TestEnv {
     let env = TestEnv::with(
-        "//- /skill/SKILL.md\nhello\n//- /skill/.github/a.yml\nA\n//- /skill/deep/.git/config\ndeep\n//- /skill/.GIT/config\nnearly\n//- /skill/.gitignore\nx\n",
+        "//- /skill/SKILL.md\nhello\n//- /skill/.github/a.yml\nA\n//- /skill/deep/.git/config\ndeep\n//- /skill/.GIT/config\nsimilar\n//- /skill/.gitignore\nx\n",
     );
     env.write("skill/.git/HEAD", b"ref: refs/heads/main\n");
     env.write("skill/.git/objects/info/packs", b"");
@@ -26,9 +26,9 @@ fn checkout() -> TestEnv {
     env
 }
 
-/// A folder or a file that is only called so would be a place to hide in.
+/// Otherwise files could be hidden in a folder or file that is merely named `.git`.
 #[test]
-fn what_is_called_so_and_is_no_repository_is_a_part_of_the_skill() {
+fn a_dot_git_that_is_not_a_repository_is_part_of_the_skill() {
     let env = TestEnv::with(
         "//- /skill/SKILL.md\nhello\n//- /skill/.git/x.sh\necho\n//- /skill/.git/HEAD\nx\n",
     );
@@ -55,7 +55,7 @@ fn the_repository_of_a_skill_is_neither_listed_nor_read() {
     let root = skill(&env);
     let files: Vec<String> =
         list_files(&root, &WalkLimits::SKILL).unwrap().iter().map(ToString::to_string).collect();
-    // Deeper, and under another name, it is a part like any other.
+    // A nested repository, and one with another name, are part of the skill.
     assert_eq!(
         files,
         [".GIT/config", ".github/a.yml", ".gitignore", "SKILL.md", "deep/.git/config"]
@@ -71,12 +71,12 @@ fn the_repository_of_a_skill_is_neither_listed_nor_read() {
     for path in files {
         assert!(root.read(&rel(&path), 1000).is_ok(), "{path}");
     }
-    // Whoever looks at the folder as a folder sees all of it.
+    // Opened as a plain folder, all of it is visible.
     assert_eq!(open(&env, "skill").read(&rel(".git/config"), 1000).unwrap(), SECRET.as_bytes());
 }
 
 #[test]
-fn no_link_leads_into_the_repository() {
+fn no_symlink_leads_into_the_repository() {
     let env = checkout();
     fs::create_dir(env.path("skill/a")).unwrap();
     fs::create_dir(env.path("skill/a/b")).unwrap();
@@ -100,7 +100,7 @@ fn no_link_leads_into_the_repository() {
         assert!(matches!(root.read(&rel(read), 1000), Err(FsError::Escapes { .. })), "{name}");
         assert!(matches!(both(&root), Err(FsError::Escapes { .. })), "{name}");
         assert!(matches!(content_digest(&root), Err(FsError::Escapes { .. })), "{name}");
-        // What only tells versions apart does not read it either.
+        // The digests that only distinguish versions do not read it either.
         let version = || version_digests(&root, &walk(&root, &WalkLimits::SKILL).unwrap()).unwrap();
         let before = version();
         env.write("skill/.git/config", b"other");
@@ -110,7 +110,7 @@ fn no_link_leads_into_the_repository() {
         fs::remove_file(env.path("skill/second")).ok();
     }
     assert_eq!(both(&skill(&env)).unwrap(), good);
-    // Other links stay what they are.
+    // Other symlinks are unaffected.
     for (name, target) in [("one", "SKILL.md"), ("two", "a/../one"), ("here", "."), ("lost", "no")]
     {
         link(name, target);
@@ -125,43 +125,43 @@ fn no_link_leads_into_the_repository() {
     });
 }
 
-/// Whatever stands there under that name: a folder, the file of a worktree, a link that leads anywhere.
+/// Whatever `.git` is: a folder, the file of a linked worktree, a symlink to anywhere.
 #[test]
-fn no_digest_covers_the_repository_and_every_digest_the_rest() {
+fn digests_cover_everything_but_the_repository() {
     let env = checkout();
-    let look = || {
+    let all_digests = || {
         let root = skill(&env);
-        let print = fingerprint(&root).unwrap().unwrap().digest;
-        (both(&root).unwrap(), content_digest(&root).unwrap(), print)
+        let fingerprint = fingerprint(&root).unwrap().unwrap().digest;
+        (both(&root).unwrap(), content_digest(&root).unwrap(), fingerprint)
     };
-    let before = look();
+    let before = all_digests();
     env.write("skill/.git/FETCH_HEAD", b"new");
-    assert_eq!(look(), before);
+    assert_eq!(all_digests(), before);
     fs::remove_dir_all(env.path("skill/.git")).unwrap();
-    assert_eq!(look(), before);
+    assert_eq!(all_digests(), before);
     env.write("skill/.git", b"gitdir: ../x\n");
-    assert_eq!(look(), before);
+    assert_eq!(all_digests(), before);
     assert!(matches!(skill(&env).read(&rel(".git"), 100), Err(FsError::Escapes { .. })));
     fs::remove_file(env.path("skill/.git")).unwrap();
     symlink("/etc", env.path("skill/.git")).unwrap();
-    assert_eq!(look(), before);
+    assert_eq!(all_digests(), before);
     fs::remove_file(env.path("skill/.git")).unwrap();
-    // The folder as a folder is another matter: what csk installed has none.
+    // The digests of the plain folder do cover it: a skill that csk installed has no repository.
     env.write("skill/.git/config", b"x");
     let whole: AbsPath = abs(env.path("skill"));
     assert_ne!(both(&Root::open(&whole).unwrap()).unwrap(), before.0);
     for path in ["skill/.GIT/config", "skill/deep/.git/config", "skill/.github/a.yml"] {
         let old = fs::read(env.path(path)).unwrap();
         env.write(path, b"changed");
-        assert_ne!(look().0.bundle, before.0.bundle, "{path}");
+        assert_ne!(all_digests().0.bundle, before.0.bundle, "{path}");
         env.write(path, &old);
     }
 }
 
-/// A file system that folds names hands out the repository under other names. Here a hard link stands for that: it
-/// is the same file, and nothing else tells.
+/// A file system that folds names exposes the repository under other names. A hard link simulates this: it is the same
+/// file, and only the inode shows it.
 #[test]
-fn another_name_of_the_same_file_is_the_repository() {
+fn another_name_of_the_repository_is_recognized() {
     let env = TestEnv::with("//- /skill/SKILL.md\nhello\n");
     env.write("skill/.git", b"gitdir: ../x\n");
     for name in [".GIT", "git~1", ".g\u{200c}it"] {

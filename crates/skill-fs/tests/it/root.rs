@@ -40,16 +40,16 @@ fn files_below_the_folder_are_read() {
 }
 
 #[test]
-fn nothing_outside_is_read_and_nothing_of_it_is_said() {
+fn nothing_outside_is_read_or_shown_in_errors() {
     let env = hostile();
     let _socket = UnixListener::bind(env.path("skill/socket")).unwrap();
     let root = open(&env, "skill");
-    for (path, said) in [
-        ("out", "leads out of the folder"),
-        ("absolute", "leads out of the folder"),
-        ("magic", "leads out of the folder"),
-        ("up/secret.txt", "leads out of the folder"),
-        ("circle", "in a circle"),
+    for (path, message) in [
+        ("out", "points outside the folder"),
+        ("absolute", "points outside the folder"),
+        ("magic", "points outside the folder"),
+        ("up/secret.txt", "points outside the folder"),
+        ("circle", "forms a loop"),
         ("dangling", "does not exist"),
         ("missing", "does not exist"),
         ("SKILL.md/x", "is not a folder"),
@@ -58,7 +58,7 @@ fn nothing_outside_is_read_and_nothing_of_it_is_said() {
         ("socket", "not a regular file"),
     ] {
         let error = root.read(&rel(path), 100).unwrap_err().to_string();
-        assert!(error.contains(said), "{path}: {error}");
+        assert!(error.contains(message), "{path}: {error}");
         assert!(!error.contains(CANARY), "{path}: {error}");
     }
 }
@@ -77,7 +77,7 @@ fn a_file_that_is_too_large_is_not_read() {
 }
 
 #[test]
-fn a_folder_that_was_replaced_by_a_link_is_still_the_same_folder() {
+fn an_open_root_stays_the_same_folder_when_its_path_is_replaced() {
     let env = hostile();
     let root = open(&env, "skill");
     fs::rename(env.path("skill"), env.path("moved")).unwrap();
@@ -101,7 +101,7 @@ fn the_skill_file_is_picked_by_its_name() {
     for (names, picked) in [
         (vec!["SKILL.md", "skill.md"], SkillFile::Standard),
         (vec!["skill.md", "Skill.md"], SkillFile::Fallback),
-        (vec!["Skill.MD", "README.md"], SkillFile::Nearly(rel("Skill.MD"))),
+        (vec!["Skill.MD", "README.md"], SkillFile::WrongCase(rel("Skill.MD"))),
         (vec!["README.md"], SkillFile::Missing),
     ] {
         let env = TestEnv::new();
@@ -111,16 +111,16 @@ fn the_skill_file_is_picked_by_its_name() {
 }
 
 #[test]
-fn what_is_there_is_told_without_leaving() {
+fn existence_is_checked_without_leaving_the_folder() {
     let env = hostile();
     let root = open(&env, "skill");
-    for (path, there) in [
+    for (path, exists) in [
         ("references", true),
         ("references/a.md", true),
         ("references/b.md", false),
         ("dangling", false),
     ] {
-        assert_eq!(root.has(&rel(path)).unwrap(), there, "{path}");
+        assert_eq!(root.has(&rel(path)).unwrap(), exists, "{path}");
     }
     assert!(matches!(root.has(&rel("out")), Err(FsError::Escapes { .. })));
 }

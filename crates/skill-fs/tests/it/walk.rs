@@ -6,7 +6,7 @@ use testkit::TestEnv;
 use crate::open;
 
 #[test]
-fn every_entry_is_listed_in_order_and_no_link_is_followed() {
+fn every_entry_is_listed_in_order_and_no_symlink_is_followed() {
     let env =
         TestEnv::with("//- /s/SKILL.md\nhello\n//- /s/a/b.md\n//- /s/a-b.md\n//- /s/run.sh\n");
     symlink("/etc", env.path("s/out")).unwrap();
@@ -31,11 +31,11 @@ fn every_entry_is_listed_in_order_and_no_link_is_followed() {
 }
 
 #[test]
-fn limits_are_kept_and_named() {
+fn limits_are_enforced_and_reported() {
     let env = TestEnv::with("//- /s/1/2/3/x\n//- /s/a\n//- /s/b\n");
     let root = open(&env, "s");
     let error = walk(&root, &WalkLimits { depth: 3, ..WalkLimits::SKILL }).unwrap_err().to_string();
-    assert!(error.contains("3 holds more than 3 folders inside each other"), "{error}");
+    assert!(error.contains("3` contains more than 3 nested folder levels"), "{error}");
     let error = walk(&root, &WalkLimits { entries: 4, ..WalkLimits::SKILL }).unwrap_err();
     assert!(matches!(error, FsError::Limit { what: "entries", limit: 4, .. }));
     assert_eq!(walk(&root, &WalkLimits { depth: 4, entries: 6, bytes: 0 }).unwrap().len(), 6);
@@ -50,7 +50,7 @@ fn a_file_larger_than_a_skill_may_be_is_not_read() {
 }
 
 #[test]
-fn names_that_no_skill_may_use_are_refused() {
+fn names_not_allowed_in_a_skill_are_refused() {
     for name in [&b"a\xffb"[..], b"a\\b", b"a\nb", b"a\x1bb"] {
         let env = TestEnv::new();
         let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(name);

@@ -1,4 +1,4 @@
-//! What is packed comes back, other programs read it, and what they pack is read.
+//! Packed skills are read back unchanged, other programs can read them, and archives by other programs can be read.
 
 use proptest::prelude::*;
 use skill::RelPath;
@@ -30,7 +30,7 @@ fn env() -> TestEnv {
 }
 
 #[test]
-fn what_is_packed_comes_back_and_is_the_same_every_time() {
+fn packing_is_lossless_and_reproducible() {
     let env = env();
     let package = packed(&env);
     assert_eq!(package.files.len(), 3);
@@ -39,21 +39,21 @@ fn what_is_packed_comes_back_and_is_the_same_every_time() {
     assert_eq!(read(&bytes).unwrap(), package);
     env.run("touch", "-d 2001-01-01 pdf/SKILL.md pdf");
     assert_eq!(zip(&packed(&env)).unwrap(), bytes);
-    let to = env.path("again");
+    let to = env.path("unpacked");
     package.unpack(&to).unwrap();
     assert_eq!(Package::of_folder(&AbsPath::new(to).unwrap()).unwrap().files, package.files);
-    assert!(package.unpack(&env.path("again")).is_err());
+    assert!(package.unpack(&env.path("unpacked")).is_err());
 }
 
 #[test]
-fn other_programs_read_it_and_what_they_pack_is_read() {
+fn archives_are_interoperable_with_other_programs() {
     let env = env();
     let package = packed(&env);
     env.write("ours.zip", &zip(&package).unwrap());
     let script = "import zipfile, sys; z = zipfile.ZipFile('ours.zip'); assert z.testzip() is None; z.extractall('out'); print(len(z.namelist()))";
     assert_eq!(env.run_args("python3", &["-c", script]).stdout, "4\n");
     assert_eq!(env.run("diff", "-r pdf out/pdf").code, Some(0));
-    // Python's, with and without sizes before the bytes, and tar's.
+    // Made by Python, with sizes before and after the content, and by tar.
     let pack = "import zipfile, os\nfor name, out in (('a.zip', None), ('b.zip', 1)):\n  f = open(name, 'wb')\n  if out:\n    f.seekable = None\n    class W:\n      def write(self, b): return f.write(b)\n      def flush(self): f.flush()\n    z = zipfile.ZipFile(W(), 'w', zipfile.ZIP_DEFLATED)\n  else:\n    z = zipfile.ZipFile(f, 'w', zipfile.ZIP_DEFLATED)\n  for d, _, fs in sorted(os.walk('pdf')):\n    for x in sorted(fs): z.write(os.path.join(d, x))\n  z.close(); f.close()\n";
     let made = env.run_args("python3", &["-c", pack]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
@@ -66,14 +66,14 @@ fn other_programs_read_it_and_what_they_pack_is_read() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_refused_or_read_and_never_more(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_are_read_or_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         for start in [&b""[..], b"PK\x03\x04", b"\x1f\x8b\x08\0"] {
             let _ = read(&[start, &bytes].concat());
         }
     }
 
     #[test]
-    fn an_archive_with_one_other_byte_is_the_same_or_refused(at in 0_usize..600, byte in any::<u8>()) {
+    fn an_archive_with_one_changed_byte_is_the_same_or_refused(at in 0_usize..600, byte in any::<u8>()) {
         let file = |path: &str, bytes: &[u8]| PackedFile { path: RelPath::new(path).unwrap(), executable: false, bytes: bytes.to_vec() };
         let package = Package { name: "pdf".to_owned(), files: vec![file("SKILL.md", b"text text text text text text"), file("a/b", b"x")] };
         let mut bytes = zip(&package).unwrap();
@@ -81,7 +81,7 @@ proptest! {
         let was = bytes[at];
         bytes[at] = byte;
         if let Ok(read) = read(&bytes) {
-            // Times and attributes that nobody looks at may be anything; names and content may not.
+            // Times and attributes that are not used may change; names and content may not.
             let plain = |package: &Package| package.files.iter().map(|file| (file.path.clone(), file.bytes.clone())).collect::<Vec<_>>();
             prop_assert_eq!(plain(&read), plain(&package), "{} was {}", at, was);
         }

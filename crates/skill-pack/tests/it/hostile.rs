@@ -1,4 +1,4 @@
-//! Archives that nobody should take, made by hand.
+//! Malicious and malformed archives, made by hand.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use skill_pack::{PackError, read};
 
 type Builder = tar::Builder<GzEncoder<Vec<u8>>>;
 
-/// An entry of a ZIP file, with everything that can be wrong about it.
+/// An entry of a ZIP file; every field can be wrong.
 #[derive(Clone)]
 struct Entry {
     name: Vec<u8>,
@@ -21,7 +21,7 @@ struct Entry {
     flags: u16,
     mode: u32,
     extra: Vec<u8>,
-    at: Option<u32>,
+    offset: Option<u32>,
 }
 
 fn entry(name: &str, data: &[u8]) -> Entry {
@@ -35,7 +35,7 @@ fn entry(name: &str, data: &[u8]) -> Entry {
         flags: 0,
         mode: 0o100_644,
         extra: Vec::new(),
-        at: None,
+        offset: None,
     }
 }
 
@@ -49,7 +49,7 @@ fn zip(entries: &[Entry]) -> Vec<u8> {
         values.iter().for_each(|v| bytes.extend(v.to_le_bytes()));
     };
     for entry in entries {
-        let at = entry.at.unwrap_or(u32::try_from(bytes.len()).unwrap());
+        let offset = entry.offset.unwrap_or(u32::try_from(bytes.len()).unwrap());
         let size = entry.size.unwrap_or(u32::try_from(entry.data.len()).unwrap());
         let packed = u32::try_from(entry.data.len()).unwrap();
         let crc = entry.crc.unwrap_or_else(|| crc32fast::hash(&entry.data));
@@ -73,7 +73,7 @@ fn zip(entries: &[Entry]) -> Vec<u8> {
                 0,
             ],
         );
-        p32(&mut central, &[entry.mode << 16, at]);
+        p32(&mut central, &[entry.mode << 16, offset]);
         central.extend(&entry.name);
         central.extend(&entry.extra);
     }
@@ -101,13 +101,13 @@ fn skill() -> Entry {
 }
 
 #[test]
-fn the_honest_one_is_taken() {
+fn a_valid_archive_is_accepted() {
     let package = read(&zip(&[skill(), entry("pdf/a", b"x")])).unwrap();
     assert_eq!(package.files.len(), 2);
 }
 
 #[test]
-fn names_that_lead_elsewhere_are_refused() {
+fn unsafe_names_are_refused() {
     for name in [
         "../evil",
         "pdf/../../evil",
@@ -143,9 +143,9 @@ fn names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn entries_that_are_no_files_are_refused() {
+fn entries_other_than_files_and_folders_are_refused() {
     for (mode, kind) in [
-        (0o120_777, "a link"),
+        (0o120_777, "a symlink"),
         (0o020_644, "a device"),
         (0o060_644, "a device"),
         (0o010_644, "a FIFO"),
@@ -160,12 +160,12 @@ fn entries_that_are_no_files_are_refused() {
     assert!(
         read(&zip(&[skill(), Entry { mode: 0o040_755, ..entry("pdf/x/", b"bytes") }])).is_err()
     );
-    // The skill itself may be none either.
+    // Nor may SKILL.md be a symlink.
     assert!(read(&zip(&[Entry { mode: 0o120_777, ..skill() }])).is_err());
 }
 
 #[test]
-fn bombs_are_refused_before_they_grow() {
+fn bombs_are_refused_before_they_are_unpacked() {
     let zeros = vec![0; 32 << 20];
     let bomb = Entry {
         data: deflated(&zeros),
@@ -175,10 +175,10 @@ fn bombs_are_refused_before_they_grow() {
         ..entry("pdf/bomb", b"")
     };
     assert!(matches!(read(&zip(&[skill(), bomb.clone()])), Err(PackError::Bomb { .. })));
-    // One that says that it is small.
+    // A bomb that declares a small size.
     let liar = Entry { size: Some(10), ..bomb };
     assert!(matches!(read(&zip(&[skill(), liar])), Err(PackError::Malformed(_))));
-    // Many small ones.
+    // Many small bombs.
     let zeros = vec![0; 1_000_000];
     let small = Entry {
         data: deflated(&zeros),
@@ -194,24 +194,24 @@ fn bombs_are_refused_before_they_grow() {
         read(&zip(&[&[skill()], many.as_slice()].concat())),
         Err(PackError::Bomb { .. })
     ));
-    // One that is too large without growing much.
+    // An archive that is too large, with an ordinary compression ratio.
     let large: Vec<Entry> =
         (0..6).map(|number| entry(&format!("pdf/{number}"), &vec![7; 12 << 20])).collect();
     assert!(read(&zip(&[&[skill()], large.as_slice()].concat())).is_err());
     let many: Vec<Entry> = (0..10_001).map(|number| entry(&format!("pdf/{number}"), b"")).collect();
     assert!(matches!(read(&zip(&many)), Err(PackError::Limit { .. })));
-    // The same for tarballs.
+    // The same as a tarball.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(&vec![0; 64 << 20]).unwrap();
     assert!(matches!(read(&gzip.finish().unwrap()), Err(PackError::Bomb { .. })));
 }
 
 #[test]
-fn what_two_readers_read_in_two_ways_is_refused() {
+fn ambiguous_zip_files_are_refused() {
     let good = zip(&[skill(), entry("pdf/a", b"x")]);
     let twice = zip(&[skill(), entry("pdf/SKILL.md", b"other")]);
     let renamed = zip(&[Entry { local: Some(b"pdf/OTHER.md".to_vec()), ..skill() }]);
-    let shared = zip(&[skill(), Entry { at: Some(0), ..entry("pdf/b", TEXT) }]);
+    let shared = zip(&[skill(), Entry { offset: Some(0), ..entry("pdf/b", TEXT) }]);
     let checksum = zip(&[Entry { crc: Some(1), ..skill() }]);
     let longer = zip(&[Entry { size: Some(3), ..skill() }]);
     let secret = zip(&[Entry { flags: 1, ..skill() }]);
@@ -244,15 +244,15 @@ fn what_two_readers_read_in_two_ways_is_refused() {
     let both = [good.clone(), good.clone()].concat();
     let cut = good[..good.len() - 5].to_vec();
     for (bytes, what) in [
-        (twice, "a name twice"),
-        (renamed, "another name before the bytes"),
-        (shared, "bytes that two share"),
+        (twice, "a duplicate name"),
+        (renamed, "another name in the local header"),
+        (shared, "entries that overlap"),
         (checksum, "a wrong checksum"),
         (longer, "a wrong size"),
         (secret, "encryption"),
-        (method, "another compression"),
-        (zip(&[skill(), tail]), "bytes after the end"),
-        (zip(&[Entry { flags: 8, ..skill() }]), "a size that comes after what has no end"),
+        (method, "another compression method"),
+        (zip(&[skill(), tail]), "data after the end of an entry"),
+        (zip(&[Entry { flags: 8, ..skill() }]), "a size after content that is not compressed"),
         (
             zip(&[Entry {
                 flags: 8,
@@ -262,18 +262,18 @@ fn what_two_readers_read_in_two_ways_is_refused() {
                 crc: Some(crc32fast::hash(TEXT)),
                 ..skill()
             }]),
-            "a size that does not come",
+            "a missing data descriptor",
         ),
         (named_twice, "two names"),
         (unlisted, "an entry that is not listed"),
-        (before, "something before it"),
-        (after, "something after it"),
+        (before, "data before the archive"),
+        (after, "data after the archive"),
         (both, "two archives"),
-        (cut, "half of one"),
+        (cut, "a truncated archive"),
         (Vec::new(), "nothing"),
-        (b"PK\x05\x06".to_vec(), "a directory alone"),
+        (b"PK\x05\x06".to_vec(), "only a directory"),
         (zip(&[]), "no entries"),
-        (zip(&[entry("pdf/", b"")]), "a folder alone"),
+        (zip(&[entry("pdf/", b"")]), "only a folder"),
         (zip(&[entry("SKILL.md", TEXT)]), "no folder"),
         (zip(&[entry("pdf/x", b"x")]), "no SKILL.md"),
         (b"#!/bin/sh\n".to_vec(), "a script"),
@@ -283,7 +283,7 @@ fn what_two_readers_read_in_two_ways_is_refused() {
 }
 
 #[test]
-fn tarballs_are_held_to_the_same() {
+fn the_same_rules_apply_to_tarballs() {
     let tarball = |add: &dyn Fn(&mut Builder)| {
         let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         file(&mut builder, b"pdf/SKILL.md", tar::EntryType::Regular, TEXT);
@@ -292,8 +292,11 @@ fn tarballs_are_held_to_the_same() {
     };
     assert!(read(&tarball(&|_| {})).is_ok());
     let twice = [tarball(&|_| {}), tarball(&|_| {})].concat();
-    assert!(read(&twice).is_err(), "a second part");
-    assert!(read(&[tarball(&|_| {}), b"junk".to_vec()].concat()).is_err(), "junk after it");
+    assert!(read(&twice).is_err(), "a second gzip member");
+    assert!(
+        read(&[tarball(&|_| {}), b"junk".to_vec()].concat()).is_err(),
+        "junk after the archive"
+    );
     assert!(read(&tarball(&|tar| file(tar, b"pdf/a", tar::EntryType::Regular, b"x"))).is_ok());
     for (name, kind) in [
         (&b"../evil"[..], tar::EntryType::Regular),
@@ -311,14 +314,14 @@ fn tarballs_are_held_to_the_same() {
     ] {
         assert!(read(&tarball(&|tar| file(tar, name, kind, b"x"))).is_err(), "{name:?} {kind:?}");
     }
-    // `./` before every name is how people make them; twice the same is still refused.
+    // `tar` often puts `./` before every name; duplicates are refused all the same.
     assert!(read(&tarball(&|tar| file(tar, b"./pdf/a", tar::EntryType::Regular, b"x"))).is_ok());
     let twice = tarball(&|tar| file(tar, b"./pdf/SKILL.md", tar::EntryType::Regular, b"x"));
-    assert!(read(&twice).is_err(), "the same under two names");
+    assert!(read(&twice).is_err(), "the same file under two names");
 }
 
 #[test]
-fn what_only_some_readers_of_tarballs_see_is_refused() {
+fn ambiguous_tarballs_are_refused() {
     let packed = |parts: &[&[u8]]| {
         let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
         parts.iter().for_each(|part| gz.write_all(part).unwrap());
@@ -335,9 +338,9 @@ fn what_only_some_readers_of_tarballs_see_is_refused() {
     };
     let plain = raw(&|_| {});
     assert!(read(&packed(&[&plain])).is_ok());
-    assert!(read(&packed(&[&plain, &[0; 4096]])).is_ok(), "zeros after it are as usual");
-    assert!(read(&packed(&[&plain, b"hidden"])).is_err(), "bytes after its end");
-    assert!(read(&packed(&[&plain, &plain])).is_err(), "a second tarball after its end");
+    assert!(read(&packed(&[&plain, &[0; 4096]])).is_ok(), "zeros at the end are common");
+    assert!(read(&packed(&[&plain, b"hidden"])).is_err(), "data after the end");
+    assert!(read(&packed(&[&plain, &plain])).is_err(), "a second tarball after the end");
     let add = |tar: &mut tar::Builder<Vec<u8>>, kind, name: &str, data: &[u8]| {
         let mut header = tar::Header::new_ustar();
         header.set_entry_type(kind);
@@ -352,7 +355,7 @@ fn what_only_some_readers_of_tarballs_see_is_refused() {
         read(&packed(&[&bytes]))
     };
     assert!(with(&[(Directory, "pdf/d/", b"")]).is_ok());
-    assert!(with(&[(Directory, "pdf/d/", b"bytes")]).is_err(), "a folder with bytes");
+    assert!(with(&[(Directory, "pdf/d/", b"bytes")]).is_err(), "a folder with content");
     assert!(with(&[(XGlobalHeader, "g", b"16 comment=abcd\n")]).is_ok(), "as git writes it");
     assert!(with(&[(XGlobalHeader, "g", b"15 path=pdf/xx\n"), (Regular, "pdf/a", b"x")]).is_err());
     let sparse = b"31 GNU.sparse.name=pdf/SKILL.md\n";
@@ -360,13 +363,13 @@ fn what_only_some_readers_of_tarballs_see_is_refused() {
         with(&[(XHeader, "x", &sparse[..]), (Regular, "pdf/a", b"x")]).is_err(),
         "another name"
     );
-    // Readers differ in which of two headers they believe, so a hidden entry could follow.
+    // Readers differ in which of two headers they use, so an entry could be hidden after them.
     use tar::EntryType::GNULongName;
     let plain = |size: &[u8]| with(&[(XHeader, "x", size), (Regular, "pdf/a", b"x")]);
-    assert!(plain(b"9 size=1\n").is_ok(), "the size that the entry has");
+    assert!(plain(b"9 size=1\n").is_ok(), "the same size as the entry");
     assert!(plain(b"9 size=0\n").is_err(), "another size");
-    assert!(plain(b"10 size=-1\n").is_err(), "no size");
-    assert!(plain(b"9 size=1\n9 size=1\n").is_err(), "a size twice");
+    assert!(plain(b"10 size=-1\n").is_err(), "a negative size");
+    assert!(plain(b"9 size=1\n9 size=1\n").is_err(), "a duplicate size");
     assert!(plain(b"14 path=pdf/b\n14 path=pdf/c\n").is_err(), "two names");
     assert!(plain(b"99 path=pdf/b\n").is_err(), "a record that is longer than the header");
     let two = [
@@ -374,21 +377,21 @@ fn what_only_some_readers_of_tarballs_see_is_refused() {
         (GNULongName, "l", b"pdf/c"),
         (Regular, "pdf/a", b"x"),
     ];
-    assert!(with(&two).is_err(), "two kinds of headers for one name");
-    // A prefix counts to some readers only where the format is theirs.
+    assert!(with(&two).is_err(), "two kinds of extended headers for one entry");
+    // Whether the prefix of a name counts depends on the format, which these headers leave unclear.
     for magic in [&b"ustar\x0001"[..], b"ustar\0XX", b"\0\0\0\0\0\0\0\0", b"ustar  \0"] {
         let mut bytes = raw(&|_| {});
         bytes[257..265].copy_from_slice(magic);
         bytes[345..346].copy_from_slice(b"q");
         let sum: u32 = (0..512)
-            .map(|at| if (148..156).contains(&at) { 32 } else { u32::from(bytes[at]) })
+            .map(|index| if (148..156).contains(&index) { 32 } else { u32::from(bytes[index]) })
             .sum();
         bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         assert!(read(&packed(&[&bytes])).is_err(), "{magic:?}");
     }
     let whole = raw(&|_| {});
     let cut = &whole[..1024];
-    assert!(read(&packed(&[cut])).is_err(), "no end");
+    assert!(read(&packed(&[cut])).is_err(), "a missing end");
 }
 
 fn file(tar: &mut Builder, name: &[u8], kind: tar::EntryType, data: &[u8]) {

@@ -1,4 +1,4 @@
-//! Archives that others made, and archives that nobody should take.
+//! Archives made by other programs, and malicious archives.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]

@@ -1,28 +1,28 @@
-//! Signatures by the real `ssh-keygen`.
+//! Signatures, with the real `ssh-keygen`.
 
 use std::path::Path;
 
 use skill_pack::{PackError, sign, verify};
 use testkit::{TestEnv, skip};
 
-/// Signs a file; the signature stands beside it.
-fn put_signature(file: &Path, key: &Path) {
+/// Signs a file and writes the signature next to it.
+fn write_signature(file: &Path, key: &Path) {
     let signature = sign(&std::fs::read(file).unwrap(), key).unwrap();
     std::fs::write(format!("{}.sig", file.display()), signature).unwrap();
 }
 
 #[test]
-fn a_signature_holds_for_the_file_the_signer_and_the_purpose() {
+fn a_signature_is_bound_to_file_signer_and_namespace() {
     let env = TestEnv::with("//- /a.zip\nbytes\n//- /other.zip\nother\n");
-    for name in ["key", "stranger"] {
+    for name in ["key", "other-key"] {
         let made =
             env.run_args("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", name, "-C", name]);
         if made.code != Some(0) {
-            return skip("signatures", "`ssh-keygen` is not there");
+            return skip("signatures", "`ssh-keygen` is not installed");
         }
     }
     let (file, key) = (env.path("a.zip"), env.path("key"));
-    put_signature(&file, &key);
+    write_signature(&file, &key);
     let public = std::fs::read_to_string(env.path("key.pub")).unwrap();
     env.write("allowed", format!("me@example.com namespaces=\"openskills\" {public}").as_bytes());
     let (signature, allowed) = (env.path("a.zip.sig"), env.path("allowed"));
@@ -37,13 +37,13 @@ fn a_signature_holds_for_the_file_the_signer_and_the_purpose() {
         );
     };
     refused("other.zip", "a.zip.sig", "allowed");
-    // Somebody else's key, the same key for something else, nobody at all, and no signature.
-    put_signature(&env.path("other.zip"), &env.path("stranger"));
+    // Another key, the right key but another namespace, no allowed signers, and no valid signature.
+    write_signature(&env.path("other.zip"), &env.path("other-key"));
     refused("other.zip", "other.zip.sig", "allowed");
-    env.write("elsewhere", format!("me@example.com namespaces=\"git\" {public}").as_bytes());
-    refused("a.zip", "a.zip.sig", "elsewhere");
-    env.write("nobody", b"");
-    refused("a.zip", "a.zip.sig", "nobody");
+    env.write("namespace", format!("me@example.com namespaces=\"git\" {public}").as_bytes());
+    refused("a.zip", "a.zip.sig", "namespace");
+    env.write("empty", b"");
+    refused("a.zip", "a.zip.sig", "empty");
     env.write(
         "none.sig",
         b"-----BEGIN SSH SIGNATURE-----\nnonsense\n-----END SSH SIGNATURE-----\n",

@@ -1,4 +1,4 @@
-//! The files of a skill, all in memory, for an audit.
+//! The files of a skill in memory, for an audit.
 
 use std::io;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, digests, walk};
 
 use super::AuditPolicy;
 
-/// What is read of a file that is too large to be judged: enough to see that it is.
-pub const MOST_OF_A_FILE: usize = (1 << 20) + 1;
+/// How much of a file is read: just enough to see that it exceeds the audit's size limit.
+pub const MAX_AUDITED_BYTES: usize = (1 << 20) + 1;
 
-/// The files of a skill, and the digest of everything that it is.
+/// The files of a skill and the digest of its bundle.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    /// What it is called where it comes from.
+    /// The name of the skill in its source.
     pub name: String,
-    /// Path, bytes, and whether it may be run.
+    /// Path, bytes, and whether the file is executable.
     pub files: Files,
-    /// What trust binds to.
+    /// The digest that trust is bound to.
     pub digest: Digest,
 }
 
-/// Returns true for a marker that a shell would make nothing of. One that is none is a file like any other.
+/// Returns true for a genuine marker that is harmless to a shell. Anything else is audited like any other file.
 fn is_marker(bytes: &[u8]) -> bool {
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let marker = Marker::parse(skill::MARKER_FILE, text).0;
@@ -32,7 +32,7 @@ fn is_marker(bytes: &[u8]) -> bool {
 }
 
 impl Bundle {
-    /// Reads a folder. One with a link that leads out of it is refused: its digest would not be of what runs.
+    /// Reads a folder. A folder with a link to the outside is refused, because its digest would not cover what runs.
     pub fn read(name: &str, root: &Root) -> Result<Self, FsError> {
         let entries = walk(root, &WalkLimits::SKILL)?;
         let files = files(root, &entries)?;
@@ -40,23 +40,23 @@ impl Bundle {
         Ok(Self { name: name.to_owned(), files, digest })
     }
 
-    /// Returns true if a folder has something in place of a marker that csk did not write. No digest covers it, so no verdict does.
+    /// Returns true if the marker of a folder was not written by csk. No digest covers the marker, so no verdict does either.
     pub fn has_forged_marker(root: &Root) -> bool {
         let path = RelPath::new(skill::MARKER_FILE).expect("it is a plain name");
-        match root.read(&path, MOST_OF_A_FILE as u64) {
+        match root.read(&path, MAX_AUDITED_BYTES as u64) {
             Ok(bytes) => !is_marker(&bytes),
             Err(FsError::NotFound { .. }) => false,
             Err(_) => true,
         }
     }
 
-    /// Reads what of a folder can be read, where something in it leads out; `digest` is what it goes by.
+    /// Reads the readable part of a folder that contains links to the outside; `digest` identifies it.
     pub fn read_part(name: &str, root: &Root, digest: Digest) -> Result<Self, FsError> {
         let files = files(root, &walk(root, &WalkLimits::SKILL)?)?;
         Ok(Self { name: name.to_owned(), files, digest })
     }
 
-    /// Looks at it; what somebody said is fine is put aside.
+    /// Audits the bundle; findings that the policy suppresses are listed separately.
     pub fn audit(&self, policy: &AuditPolicy, now: Timestamp) -> BundleReport {
         let files: Vec<File<'_>> = self
             .files
@@ -69,13 +69,14 @@ impl Bundle {
     }
 }
 
-/// Path, bytes, and whether it may be run.
+/// Path, bytes, and whether the file is executable.
 type Files = Vec<(String, Arc<[u8]>, bool)>;
 
 fn files(root: &Root, entries: &[Entry]) -> Result<Files, FsError> {
     let mut files = Vec::new();
     for entry in entries {
-        // A link counts as what it leads to, under its own name: that is how it is run. One that leads out is refused below.
+        // A link is audited as its target, under its own name, because that is how it runs. A link to the outside is
+        // refused below.
         let executable = match &entry.kind {
             Kind::File { executable, .. } => *executable,
             Kind::Link(_) if root.file(&entry.path).is_ok() => false,
@@ -83,7 +84,7 @@ fn files(root: &Root, entries: &[Entry]) -> Result<Files, FsError> {
         };
         let mut bytes = Vec::new();
         let file = root.file(&entry.path)?;
-        io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)
+        io::Read::read_to_end(&mut io::Read::take(file, MAX_AUDITED_BYTES as u64), &mut bytes)
             .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
         if entry.path.as_str() != skill::MARKER_FILE || !is_marker(&bytes) {
             files.push((entry.path.to_string(), Arc::from(bytes), executable));

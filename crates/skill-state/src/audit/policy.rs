@@ -1,71 +1,72 @@
-//! `audit/policy.json`: pins, revocations and suppressions, each with a reason. It is the user's; nothing in a skill is read as part of it.
+//! `audit/policy.json`: the user's pins, revocations and suppressions, each with a reason. Nothing in a skill can add to
+//! it.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use skill::json::{Object, Unknown, read};
+use skill::json::{Object, UnknownKeys, read};
 use skill_audit::Finding;
 use skill_fs::{AbsPath, FsError, read_text, write_file};
 
 use crate::StateError;
 use crate::origin::is_same_origin;
 
-/// Somebody looked at exactly this bundle.
+/// A reviewed bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The digest of the bundle.
     pub bundle: String,
-    /// Why it is fine.
+    /// Why it is acceptable.
     pub reason: String,
-    /// When that was said.
-    pub at: String,
+    /// When it was pinned.
+    pub created_at: String,
 }
 
-/// What is revoked.
+/// The target of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revoked {
-    /// A bundle, by its digest.
+    /// The digest of a bundle.
     Bundle(String),
     /// Everything from a source.
     Source(String),
 }
 
-/// Something that is never to be installed.
+/// A bundle or source that must not be installed or used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
-    /// What.
-    pub what: Revoked,
-    /// Why.
+    /// The bundle or source.
+    pub target: Revoked,
+    /// Why it was revoked.
     pub reason: String,
-    /// When that was said.
-    pub at: String,
+    /// When it was revoked.
+    pub created_at: String,
 }
 
-/// One finding of which somebody said that it is fine.
+/// A finding that the user accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppression {
     /// The rule.
     pub rule: String,
     /// The file.
     pub path: String,
-    /// What was found there, as a fingerprint.
+    /// The fingerprint of the finding.
     pub evidence: String,
-    /// Why it is fine.
+    /// Why it is acceptable.
     pub reason: String,
-    /// Who said so.
+    /// Who accepted it.
     pub author: String,
-    /// When that ends.
+    /// When the suppression expires.
     pub expires_at: Option<String>,
 }
 
-/// Everything that the user said about audits.
+/// All audit decisions of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditPolicy {
-    /// Bundles that somebody looked at.
+    /// Reviewed bundles.
     pub pins: Vec<Pin>,
-    /// What is never to be installed.
+    /// Bundles and sources that must not be installed or used.
     pub revoked: Vec<Revocation>,
-    /// Findings that are fine.
+    /// Accepted findings.
     pub suppressions: Vec<Suppression>,
 }
 
@@ -74,22 +75,22 @@ impl AuditPolicy {
         super::audit_folder(home).join("policy.json")
     }
 
-    /// Reads the file. One that is malformed is never taken for an empty one.
+    /// Reads the file. A malformed file is an error, never treated as empty.
     pub fn load(home: &AbsPath) -> Result<Self, StateError> {
         let path = Self::file(home);
         let Some(text) = read_text(&path)? else {
-            // A link to nothing would look like no decision at all.
+            // A broken link would look like an empty policy.
             for part in [&path, &super::audit_folder(home), home] {
                 if part.as_path().is_symlink() && !part.as_path().exists() {
                     let path = part.to_string();
-                    return Err(FsError::NotRegular { path, kind: "a link to nothing" }.into());
+                    return Err(FsError::NotRegular { path, kind: "a broken symlink" }.into());
                 }
             }
             return Ok(Self::default());
         };
         let (policy, diagnostics) = read(path.as_str(), &text, |object| {
             crate::schema_version(object)?;
-            object.unknown_keys(Unknown::Refused);
+            object.unknown_keys(UnknownKeys::Refused);
             Some(Self {
                 pins: object.required_objects("pins", pin),
                 revoked: object.required_objects("revoked", revocation),
@@ -113,13 +114,13 @@ impl AuditPolicy {
         let pins = self
             .pins
             .iter()
-            .map(|pin| json!({ "bundle_sha256": pin.bundle, "reason": pin.reason, "at": pin.at }));
+            .map(|pin| json!({ "bundle_sha256": pin.bundle, "reason": pin.reason, "created_at": pin.created_at }));
         let revoked = self.revoked.iter().map(|one| {
-            let (key, what) = match &one.what {
+            let (key, value) = match &one.target {
                 Revoked::Bundle(bundle) => ("bundle_sha256", bundle),
                 Revoked::Source(source) => ("source", source),
             };
-            json!({ key: what, "reason": one.reason, "at": one.at })
+            json!({ key: value, "reason": one.reason, "created_at": one.created_at })
         });
         let suppressions = self.suppressions.iter().map(|one| {
             let mut value = json!({ "rule": one.rule, "path": one.path, "evidence": one.evidence, "reason": one.reason, "author": one.author });
@@ -136,10 +137,10 @@ impl AuditPolicy {
         })
     }
 
-    /// Returns the digest of what decides about verdicts: suppressions. A verdict is as old as they are.
+    /// Returns the digest of the active suppressions. A stored verdict is valid only for the same suppressions.
     pub fn digest(&self, now: Timestamp) -> String {
         let mut hash = Sha256::new();
-        for one in self.suppressions.iter().filter(|one| one.holds(now)) {
+        for one in self.suppressions.iter().filter(|one| one.is_active(now)) {
             for part in [&one.rule, &one.path, &one.evidence, &one.reason] {
                 hash.update((part.len() as u64).to_le_bytes());
                 hash.update(part.as_bytes());
@@ -153,87 +154,100 @@ impl AuditPolicy {
         self.pins.iter().find(|pin| pin.bundle == bundle)
     }
 
-    /// Returns what revokes a bundle or where it comes from.
+    /// Returns the revocation of a bundle or of one of its sources.
     pub fn revocation(&self, bundle: &str, sources: &[String]) -> Option<&Revocation> {
-        self.revoked.iter().find(|one| match &one.what {
+        self.revoked.iter().find(|one| match &one.target {
             Revoked::Bundle(known) => known == bundle,
             Revoked::Source(known) => sources.iter().any(|source| is_same_origin(source, known)),
         })
     }
 
-    /// Returns true if something is revoked by where it comes from.
+    /// Returns true if any source is revoked.
     pub fn revokes_sources(&self) -> bool {
-        self.revoked.iter().any(|one| matches!(one.what, Revoked::Source(_)))
+        self.revoked.iter().any(|one| matches!(one.target, Revoked::Source(_)))
     }
 
-    /// Returns why a finding is fine, if somebody said so and that holds.
+    /// Returns the reason of the active suppression for a finding, if there is one.
     pub fn suppression(&self, finding: &Finding, now: Timestamp) -> Option<String> {
-        let fits = |one: &&Suppression| {
+        let matches = |one: &&Suppression| {
             one.rule == finding.rule.id.as_str()
                 && one.path == finding.file
                 && one.evidence == finding.fingerprint()
-                && one.holds(now)
+                && one.is_active(now)
         };
-        self.suppressions.iter().find(fits).map(|one| format!("{} ({})", one.reason, one.author))
+        self.suppressions.iter().find(matches).map(|one| format!("{} ({})", one.reason, one.author))
     }
 
-    /// Adds a pin, in place of one for the same bundle.
+    /// Adds a pin, replacing the one for the same bundle.
     #[must_use]
-    pub fn with_pin(mut self, bundle: &str, reason: &str, at: &str) -> Self {
+    pub fn with_pin(mut self, bundle: &str, reason: &str, created_at: &str) -> Self {
         self.pins.retain(|pin| pin.bundle != bundle);
         self.pins.push(Pin {
             bundle: bundle.to_owned(),
             reason: reason.to_owned(),
-            at: at.to_owned(),
+            created_at: created_at.to_owned(),
         });
         self
     }
 
-    /// Adds a revocation; a pin for the same bundle is gone with that.
+    /// Adds a revocation, and removes a pin for the same bundle.
     #[must_use]
-    pub fn with_revocation(mut self, what: Revoked, reason: &str, at: &str) -> Self {
-        if let Revoked::Bundle(bundle) = &what {
+    pub fn with_revocation(mut self, target: Revoked, reason: &str, created_at: &str) -> Self {
+        if let Revoked::Bundle(bundle) = &target {
             self.pins.retain(|pin| pin.bundle != *bundle);
         }
-        self.revoked.retain(|one| one.what != what);
-        self.revoked.push(Revocation { what, reason: reason.to_owned(), at: at.to_owned() });
+        self.revoked.retain(|one| one.target != target);
+        self.revoked.push(Revocation {
+            target,
+            reason: reason.to_owned(),
+            created_at: created_at.to_owned(),
+        });
         self
     }
 }
 
 impl Suppression {
-    /// Returns true if it has not ended. An end that cannot be read has passed.
-    pub fn holds(&self, now: Timestamp) -> bool {
+    /// Returns true if the suppression has not expired. An unreadable expiry counts as expired.
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.expires_at
             .as_ref()
             .is_none_or(|end| end.parse::<Timestamp>().is_ok_and(|end| now < end))
     }
 }
 
+/// Reads `created_at`, or `at`, as older versions wrote it.
+fn created_at(object: &mut Object<'_, '_, '_>) -> Option<String> {
+    let key = if object.has("created_at") { "created_at" } else { "at" };
+    match object.text(key) {
+        Some(text) => Some(text.value),
+        None => Some(object.required("created_at")?.value),
+    }
+}
+
 fn pin(object: &mut Object<'_, '_, '_>) -> Option<Pin> {
-    object.unknown_keys(Unknown::Refused);
+    object.unknown_keys(UnknownKeys::Refused);
     Some(Pin {
         bundle: object.required("bundle_sha256")?.value,
         reason: object.required("reason")?.value,
-        at: object.required("at")?.value,
+        created_at: created_at(object)?,
     })
 }
 
 fn revocation(object: &mut Object<'_, '_, '_>) -> Option<Revocation> {
-    object.unknown_keys(Unknown::Refused);
-    let what = match object.text("source") {
+    object.unknown_keys(UnknownKeys::Refused);
+    let target = match object.text("source") {
         Some(source) => Revoked::Source(source.value),
         None => Revoked::Bundle(object.required("bundle_sha256")?.value),
     };
     Some(Revocation {
-        what,
+        target,
         reason: object.required("reason")?.value,
-        at: object.required("at")?.value,
+        created_at: created_at(object)?,
     })
 }
 
 fn suppression(object: &mut Object<'_, '_, '_>) -> Option<Suppression> {
-    object.unknown_keys(Unknown::Refused);
+    object.unknown_keys(UnknownKeys::Refused);
     Some(Suppression {
         rule: object.required("rule")?.value,
         path: object.required("path")?.value,

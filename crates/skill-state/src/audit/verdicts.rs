@@ -1,4 +1,4 @@
-//! What was found about bundles before: `audit/verdicts/<bundle>.json`.
+//! Stored audit reports: `audit/verdicts/<bundle>.json`.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,27 +10,27 @@ use skill_fs::{AbsPath, read_text, write_file};
 use super::AuditPolicy;
 use crate::StateError;
 
-/// The version of the format.
+/// Version of the file format.
 const VERSION: u32 = 2;
 
-/// A verdict with what it depends on.
+/// The file format: a report with the rules and policy that it depends on.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct StoredReport {
     schema_version: u32,
     ruleset: u32,
     policy: String,
     report: ReportJson,
 }
 
-/// A kept report, read back.
-struct Read {
+/// A stored report, parsed.
+struct LoadedReport {
     ruleset: u32,
     policy: String,
     found: BundleReport,
 }
 
-/// Verdicts of bundles under these rules and this policy.
+/// Stored reports, valid for the current rules and policy.
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     folder: AbsPath,
@@ -38,12 +38,12 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Returns the verdicts that hold under a policy.
+    /// Returns the reports in csk's home folder that are valid under a policy.
     pub fn new(home: &AbsPath, policy: &AuditPolicy, now: Timestamp) -> Self {
         Self::at(super::audit_folder(home).join("verdicts"), policy, now)
     }
 
-    /// Returns the verdicts that are kept in `folder`.
+    /// Returns the reports in `folder`.
     pub fn at(folder: AbsPath, policy: &AuditPolicy, now: Timestamp) -> Self {
         Self { folder, policy: policy.digest(now) }
     }
@@ -53,53 +53,55 @@ impl Verdicts {
         self.folder.join(format!("{}.json", digest.strip_prefix("sha256:").unwrap_or(&digest)))
     }
 
-    /// Returns what was found about a bundle, if it was by these rules and under this policy. What cannot be understood is found anew.
+    /// Returns the report on a bundle, if it was made with the current rules and policy. An unreadable report counts as
+    /// missing.
     pub fn get(&self, bundle: &Digest) -> Option<BundleReport> {
-        let kept = self.read(bundle)?;
-        (kept.ruleset == RULESET && kept.policy == self.policy).then_some(kept.found)
+        let stored = self.read(bundle)?;
+        (stored.ruleset == RULESET && stored.policy == self.policy).then_some(stored.found)
     }
 
-    /// Returns what was found about a bundle by whatever rules, to show what is different now.
-    pub fn before(&self, bundle: &Digest) -> Option<BundleReport> {
-        self.read(bundle).map(|kept| kept.found)
+    /// Returns the report on a bundle made with any rules, to show the differences.
+    pub fn previous(&self, bundle: &Digest) -> Option<BundleReport> {
+        self.read(bundle).map(|stored| stored.found)
     }
 
-    /// Returns what a bundle was seen to use, to decide about an update; `None` if it was never looked at. One whose report cannot be
-    /// understood counts as having used nothing: then everything that the update uses is new.
-    pub fn observed_before(&self, bundle: &Digest) -> Option<Observed> {
-        match (self.before(bundle), read_text(&self.file(bundle))) {
+    /// Returns what a bundle was observed to use, to decide about an update; `None` if it was never audited. If its report
+    /// is unreadable, the bundle counts as having used nothing, so that everything the update uses is new.
+    pub fn previously_observed(&self, bundle: &Digest) -> Option<Observed> {
+        match (self.previous(bundle), read_text(&self.file(bundle))) {
             (Some(found), _) => Some(found.report.observed),
             (None, Ok(None)) => None,
             (None, Ok(Some(_)) | Err(_)) => Some(Observed::default()),
         }
     }
 
-    fn read(&self, bundle: &Digest) -> Option<Read> {
+    fn read(&self, bundle: &Digest) -> Option<LoadedReport> {
         let text = read_text(&self.file(bundle)).ok()??;
-        let Kept { schema_version, ruleset, policy, report } = serde_json::from_str(&text).ok()?;
+        let StoredReport { schema_version, ruleset, policy, report } =
+            serde_json::from_str(&text).ok()?;
         let found = BundleReport::try_from(report).ok()?;
-        (schema_version == VERSION && found.bundle == *bundle).then_some(Read {
+        (schema_version == VERSION && found.bundle == *bundle).then_some(LoadedReport {
             ruleset,
             policy,
             found,
         })
     }
 
-    /// Keeps what was found.
+    /// Stores a report.
     pub fn put(&self, found: &BundleReport) -> Result<(), StateError> {
         skill_fs::make_private_folder(&self.folder)?;
-        let kept = Kept {
+        let stored = StoredReport {
             schema_version: VERSION,
             ruleset: RULESET,
             policy: self.policy.clone(),
             report: ReportJson::new(found),
         };
-        let text = serde_json::to_string(&kept).unwrap_or_default();
+        let text = serde_json::to_string(&stored).unwrap_or_default();
         write_file(&self.file(&found.bundle), text.as_bytes())?;
         Ok(())
     }
 
-    /// Returns everything that is kept, by name and digest.
+    /// Returns all stored reports, sorted by name and digest.
     pub fn all(&self) -> Result<Vec<BundleReport>, StateError> {
         let names = skill_fs::own_names(&self.folder)?;
         let digests = names
@@ -107,7 +109,7 @@ impl Verdicts {
             .filter_map(|name| name.strip_suffix(".json"))
             .filter_map(|digits| format!("sha256:{digits}").parse().ok());
         let mut all: Vec<BundleReport> =
-            digests.filter_map(|digest: Digest| self.before(&digest)).collect();
+            digests.filter_map(|digest: Digest| self.previous(&digest)).collect();
         all.sort_by(|one, other| {
             (&one.report.name, one.bundle).cmp(&(&other.report.name, other.bundle))
         });
@@ -135,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_read_back_as_it_was() {
+    fn a_report_survives_a_round_trip() {
         let found = found();
         assert!(found.report.findings.len() > 1 && !found.report.suppressed.is_empty());
         let text = serde_json::to_string(&ReportJson::new(&found)).unwrap();
         let read: ReportJson = serde_json::from_str(&text).unwrap();
         let mut read = BundleReport::try_from(read).unwrap();
-        // Why a suppressed finding counted less before is not kept.
+        // The reason for a lowered severity is not stored for suppressed findings.
         for (read, found) in read.report.suppressed.iter_mut().zip(&found.report.suppressed) {
             read.finding.lowered.clone_from(&found.finding.lowered);
         }
@@ -149,14 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_not_known_makes_a_report_unreadable_and_every_use_a_new_one() {
+    fn an_unknown_value_makes_a_report_unreadable_and_every_use_new() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = AbsPath::new(scratch.path().canonicalize().unwrap()).unwrap();
         let verdicts = Verdicts::at(folder, &AuditPolicy::default(), Timestamp::UNIX_EPOCH);
         let found = found();
-        assert_eq!(verdicts.observed_before(&found.bundle), None);
+        assert_eq!(verdicts.previously_observed(&found.bundle), None);
         verdicts.put(&found).unwrap();
-        assert_eq!(verdicts.observed_before(&found.bundle), Some(found.report.observed.clone()));
+        assert_eq!(
+            verdicts.previously_observed(&found.bundle),
+            Some(found.report.observed.clone())
+        );
         let whole = read_text(&verdicts.file(&found.bundle)).unwrap().unwrap();
         for (known, unknown) in [
             (r#""verdict":"REVIEW""#, r#""verdict":"FINE""#),
@@ -172,7 +177,7 @@ mod tests {
             write_file(&verdicts.file(&found.bundle), text.as_bytes()).unwrap();
             assert_eq!(verdicts.get(&found.bundle), None, "{unknown}");
             assert_eq!(
-                verdicts.observed_before(&found.bundle),
+                verdicts.previously_observed(&found.bundle),
                 Some(Observed::default()),
                 "{unknown}"
             );

@@ -1,41 +1,41 @@
-//! What a skill says of itself, in all its files, as capabilities.
+//! The capabilities that a skill declares, collected from all its files.
 
-use super::{Anchor, Capabilities, Host, Place, Reach, ToolLimits};
+use super::{Anchor, AnchoredFolder, Capabilities, Host, Reach, ToolLimits};
 use crate::programs::{RuleMeaning, meaning};
 use crate::{
     AllowedTools, DeclaredCapabilities, DeclaredFilesystem, DeclaredList, Frontmatter, SideEffect,
     ToolRule,
 };
 
-/// What a skill declares. What it does not declare is unknown: shown to people as "may do anything", and granted as
-/// little as can be.
+/// What a skill declares. A kind that is not declared is shown to people as "not declared", and gets only the minimum
+/// grant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Declared {
-    /// Files it reads.
-    pub read: Option<Reach<Place>>,
-    /// Files it writes.
-    pub write: Option<Reach<Place>>,
-    /// Hosts it reaches.
+    /// Files the skill reads.
+    pub read: Option<Reach<AnchoredFolder>>,
+    /// Files the skill writes.
+    pub write: Option<Reach<AnchoredFolder>>,
+    /// Hosts the skill contacts.
     pub network: Option<Reach<Host>>,
-    /// Programs it starts.
+    /// Programs the skill starts.
     pub exec: Option<Reach<String>>,
-    /// Variables it reads.
+    /// Environment variables the skill reads.
     pub env: Option<Reach<String>>,
-    /// Services whose secrets it uses.
+    /// Services whose secrets the skill uses.
     pub secrets: Option<Reach<String>>,
-    /// Tools it calls.
+    /// Tools the skill calls.
     pub tools: ToolLimits,
 }
 
-/// Tools whose meaning for the machine is known.
+/// Tools whose effect on the machine is known.
 const WRITING: &[&str] = &["Write", "Edit", "MultiEdit", "NotebookEdit"];
 const SHELLS: &[&str] = &["Bash", "Terminal", "PowerShell"];
 const READING: &[&str] = &["Read", "Grep", "Glob", "LS"];
 const WEB: &[&str] = &["WebFetch", "Fetch", "WebSearch"];
 
 impl Declared {
-    /// Reads everything that a skill declares: `allowed-tools`, `disallowed-tools`, `tools`, `side_effects`, and the
-    /// `capabilities` of its manifest. Several declarations narrow each other.
+    /// Collects everything a skill declares: `allowed-tools`, `disallowed-tools`, `tools`, `side_effects` and the
+    /// `capabilities` of its manifest. Multiple declarations narrow each other.
     pub fn of(frontmatter: &Frontmatter, manifest: Option<&DeclaredCapabilities>) -> Self {
         let tools = frontmatter.corteza.tools.as_ref();
         let parts = [
@@ -49,8 +49,9 @@ impl Declared {
         parts.into_iter().flatten().fold(Self::default(), |all, part| all.meet(&part))
     }
 
-    /// What a list of tools of the host's registry means. One that nobody here knows, of a package or of the host's own, says nothing about files, programs and hosts; then only calls are held to the
-    /// list.
+    /// Interprets a list of tools from the host's registry. A tool that openskills does not know (from a package, or
+    /// the host's own) implies nothing about files, programs or hosts; in that case the list restricts only tool
+    /// calls.
     fn of_host_tools(tools: &AllowedTools) -> Self {
         let is_known = |rule: &ToolRule| match rule {
             ToolRule::Rule { tool, .. } => {
@@ -64,7 +65,7 @@ impl Declared {
         Self { tools: ToolLimits::allowing(tools), ..Self::default() }
     }
 
-    /// What a list of tools means for the machine below: reading, writing, programs and hosts.
+    /// Derives reading, writing, programs and hosts from a list of tools.
     fn of_allowed_tools(tools: &AllowedTools) -> Self {
         let rules = || {
             tools.rules.iter().filter_map(|rule| match rule {
@@ -77,7 +78,7 @@ impl Declared {
         Self {
             read: Some(Reach::all_if(reads || writes || shell)),
             write: Some(Reach::all_if(writes || shell)),
-            // What a shell reaches is not said by naming it.
+            // Naming a shell does not say what it accesses.
             network: Some(hosts(rules())).filter(|hosts| !shell || !hosts.is_nothing()),
             exec: Some(programs(rules())),
             tools: ToolLimits::allowing(tools),
@@ -89,7 +90,7 @@ impl Declared {
         Self { tools: ToolLimits::denying(tools), ..Self::default() }
     }
 
-    /// Reading is no effect; what is not named does not happen.
+    /// Derives limits from `side_effects`. Reading is not a side effect; an effect that is not listed is not allowed.
     fn of_side_effects(effects: &[SideEffect]) -> Self {
         let has = |effect: SideEffect| effects.contains(&effect);
         let writes = has(SideEffect::Filesystem) || has(SideEffect::External);
@@ -101,7 +102,7 @@ impl Declared {
         }
     }
 
-    /// What the `capabilities` of a manifest mean.
+    /// Converts the `capabilities` of a manifest.
     pub fn of_manifest(manifest: &DeclaredCapabilities) -> Self {
         let names = |list: &DeclaredList| match list {
             DeclaredList::None => Reach::nothing(),
@@ -109,16 +110,16 @@ impl Declared {
         };
         let network = manifest.network.as_ref().map(|list| match list {
             DeclaredList::None => Reach::nothing(),
-            // What is no host reaches none.
+            // An entry that is not a valid host is dropped, so it matches no host.
             DeclaredList::Only(hosts) => {
                 Reach::only(hosts.iter().filter_map(|host| Host::parse(host)))
             }
         });
         let files = manifest.filesystem.as_ref().map(|filesystem| match filesystem {
-            DeclaredFilesystem::Repo => Reach::only([Place::at(Anchor::Workspace)]),
-            DeclaredFilesystem::HomeConfig => Reach::only([Place::at(Anchor::HomeConfig)]),
+            DeclaredFilesystem::Repo => Reach::only([AnchoredFolder::at(Anchor::Workspace)]),
+            DeclaredFilesystem::HomeConfig => Reach::only([AnchoredFolder::at(Anchor::HomeConfig)]),
             DeclaredFilesystem::Paths(paths) => {
-                Reach::only(paths.iter().filter_map(|path| Place::parse(path)))
+                Reach::only(paths.iter().filter_map(|path| AnchoredFolder::parse(path)))
             }
         });
         Self {
@@ -126,7 +127,7 @@ impl Declared {
             read: files.as_ref().map(|files| match files {
                 Reach::Everything => Reach::Everything,
                 Reach::Only(places) => {
-                    Reach::only(places.iter().cloned().chain([Place::at(Anchor::Skill)]))
+                    Reach::only(places.iter().cloned().chain([AnchoredFolder::at(Anchor::Skill)]))
                 }
             }),
             write: files,
@@ -138,7 +139,7 @@ impl Declared {
         }
     }
 
-    /// Returns what both say. What only one of them says holds.
+    /// Combines two declarations. A kind that only one of them declares is taken from that one.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {
         fn both<T: super::Cover>(
@@ -161,11 +162,13 @@ impl Declared {
         }
     }
 
-    /// Returns what is granted at most without a word of the user: what is declared; where nothing is, reading the skill
-    /// and working in the workspace, and no more.
+    /// Returns the maximum that is granted without asking the user: the declared capabilities; if nothing is declared,
+    /// only reading the skill and working in the workspace.
     pub fn ceiling(&self) -> Capabilities {
-        let own = || Reach::only([Place::at(Anchor::Skill), Place::at(Anchor::Workspace)]);
-        let work = || Reach::only([Place::at(Anchor::Workspace)]);
+        let own = || {
+            Reach::only([AnchoredFolder::at(Anchor::Skill), AnchoredFolder::at(Anchor::Workspace)])
+        };
+        let work = || Reach::only([AnchoredFolder::at(Anchor::Workspace)]);
         Capabilities {
             read: self.read.clone().unwrap_or_else(own),
             write: self.write.clone().unwrap_or_else(work),
@@ -178,7 +181,7 @@ impl Declared {
     }
 }
 
-/// Returns the programs that rules about shell commands name. A rule that means arbitrary code means any program.
+/// Returns the programs named by rules about shell commands. A rule that permits arbitrary code permits any program.
 fn programs<'a>(rules: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Reach<String> {
     let mut only = Vec::new();
     for (_, specifier) in rules.filter(|(tool, _)| SHELLS.contains(tool)) {
@@ -190,7 +193,7 @@ fn programs<'a>(rules: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Reac
     Reach::only(only)
 }
 
-/// Returns the hosts that tools may reach. One that is asked for by a domain reaches that domain.
+/// Returns the hosts that tools may contact. A rule with a domain is limited to that domain.
 fn hosts<'a>(rules: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Reach<Host> {
     let mut only = Vec::new();
     for (tool, specifier) in rules {

@@ -1,25 +1,25 @@
-//! Capabilities as people are shown them, and what is different between two versions.
+//! Capabilities as shown to people, and the differences between two versions.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{CapabilityKind, Cover, Declared, Reach, ToolLimits};
 
-/// How far one kind of capability reaches, by what the skill says.
+/// The declared extent of one kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
-    /// It does not say.
+    /// Not declared.
     Undeclared,
-    /// Whatever there is.
+    /// No limit.
     Anything,
-    /// These alone.
+    /// Only these.
     Only(BTreeSet<String>),
 }
 
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Undeclared => f.write_str("unknown, may do anything"),
+            Self::Undeclared => f.write_str("not declared"),
             Self::Anything => f.write_str("anything"),
             Self::Only(items) if items.is_empty() => f.write_str("nothing"),
             Self::Only(items) => {
@@ -29,39 +29,39 @@ impl fmt::Display for Extent {
     }
 }
 
-/// All capabilities that a skill declares, one extent for each of [`CapabilityKind::ALL`].
+/// All capabilities that a skill declares: one extent for each of [`CapabilityKind::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapabilityExtents([Extent; CapabilityKind::ALL.len()]);
 
-/// What is different about one kind of capability.
+/// The difference in one kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapabilityChange {
     /// The kind.
     pub kind: CapabilityKind,
-    /// What is new.
+    /// Items that were added.
     pub gained: Vec<String>,
-    /// What is gone.
+    /// Items that were removed.
     pub lost: Vec<String>,
 }
 
 impl CapabilityExtents {
-    /// Returns capabilities of which `extent` says each.
+    /// Builds the extents by calling `extent` for every kind.
     pub fn new(extent: impl FnMut(CapabilityKind) -> Extent) -> Self {
         Self(CapabilityKind::ALL.map(extent))
     }
 
-    /// Returns how far a kind reaches.
+    /// Returns the extent of one kind.
     pub fn of(&self, kind: CapabilityKind) -> &Extent {
         let place = CapabilityKind::ALL.iter().position(|known| *known == kind);
         place.map_or(&Extent::Undeclared, |place| &self.0[place])
     }
 
-    /// Returns every kind and how far it reaches.
+    /// Returns every kind with its extent.
     pub fn iter(&self) -> impl Iterator<Item = (CapabilityKind, &Extent)> {
         CapabilityKind::ALL.into_iter().zip(&self.0)
     }
 
-    /// Returns what is different from `before`.
+    /// Returns the differences from `before`.
     pub fn changes_since(&self, before: &Self) -> Vec<CapabilityChange> {
         let all = self.iter().zip(&before.0).filter(|((_, now), before)| now != before);
         all.map(|((kind, now), before)| {
@@ -74,7 +74,7 @@ impl CapabilityExtents {
     }
 }
 
-/// What is not a list counts as one thing, which no list can hold.
+/// Returns the items of an extent. An extent that is not a list counts as one item that cannot occur in a list.
 fn items(extent: &Extent) -> BTreeSet<String> {
     match extent {
         Extent::Undeclared | Extent::Anything => BTreeSet::from([format!("<{extent}>")]),
@@ -83,7 +83,7 @@ fn items(extent: &Extent) -> BTreeSet<String> {
 }
 
 impl Declared {
-    /// Returns what is declared, for people.
+    /// Returns the declared extents, for display.
     pub fn extents(&self) -> CapabilityExtents {
         fn shown<T: Cover + fmt::Display>(reach: Option<&Reach<T>>) -> Extent {
             match reach {

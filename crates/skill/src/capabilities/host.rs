@@ -1,20 +1,20 @@
-//! A host on the network, or all hosts below one.
+//! A host on the network, or all subdomains of one.
 
 use std::fmt;
 
 use super::Cover;
 
-/// `example.com`, or `*.example.com` for every host below it and not for itself. Always in small letters.
+/// `example.com`, or `*.example.com` for its subdomains but not for itself. Always lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
-    /// This one.
+    /// Exactly this host.
     Exact(String),
-    /// Those whose name ends in a dot and this.
+    /// Every subdomain of this host.
     Below(String),
 }
 
 impl Host {
-    /// Reads a host; `None` for what is none: white space, slashes, ports, empty parts, a `*` elsewhere.
+    /// Parses a host. Returns `None` if `text` contains whitespace, slashes, a port, empty labels or a misplaced `*`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_end_matches('.').to_lowercase();
         let is_part = |part: &str| {

@@ -1,4 +1,4 @@
-//! The kinds of capability: one list for the manifest, the audit, approvals, the sandbox and the log.
+//! The kinds of capability: one list shared by the manifest, the audit, approvals, the sandbox and the log.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ pub enum CapabilityKind {
     Read,
     /// Files that are written.
     Write,
-    /// Hosts that are reached.
+    /// Hosts that are contacted.
     Network,
     /// Programs that are started.
     Exec,
-    /// Variables of the environment.
+    /// Environment variables.
     Env,
     /// Services whose secrets are used.
     Secrets,
@@ -22,11 +22,11 @@ pub enum CapabilityKind {
 }
 
 impl CapabilityKind {
-    /// Every kind, in the order in which they are shown.
+    /// Every kind, in display order.
     pub const ALL: [Self; 7] =
         [Self::Read, Self::Write, Self::Network, Self::Exec, Self::Env, Self::Secrets, Self::Tools];
 
-    /// Returns the word for it, in every file, message and log entry.
+    /// Returns the name used in every file, message and log entry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -39,12 +39,12 @@ impl CapabilityKind {
         }
     }
 
-    /// Reads the word for it.
+    /// Parses the name of a kind.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// Returns the key that declares it: in `capabilities` of csk-skill.json, or for tools in the frontmatter.
+    /// Returns the key that declares this kind: in `capabilities` of csk-skill.json, or in the frontmatter for tools.
     pub const fn declared_as(self) -> &'static str {
         match self {
             Self::Read | Self::Write => "filesystem",
@@ -63,24 +63,24 @@ impl fmt::Display for CapabilityKind {
     }
 }
 
-/// One thing that is allowed or refused: a folder, a host, a variable. It is shown and logged as `kind: what`.
+/// One item that is allowed or refused, such as a folder, a host or a variable. Shown and logged as `kind: item`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Permission {
     /// The kind of capability.
     pub kind: CapabilityKind,
-    /// What of it.
-    pub what: String,
+    /// The item, as it is shown.
+    pub item: String,
 }
 
 impl Permission {
     /// Returns a permission of a kind.
-    pub fn new(kind: CapabilityKind, what: impl fmt::Display) -> Self {
-        Self { kind, what: what.to_string() }
+    pub fn new(kind: CapabilityKind, item: impl fmt::Display) -> Self {
+        Self { kind, item: item.to_string() }
     }
 }
 
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.what)
+        write!(f, "{}: {}", self.kind, self.item)
     }
 }

@@ -1,10 +1,10 @@
-//! How far one kind of capability reaches.
+//! The extent of one kind of capability.
 
 use std::collections::BTreeSet;
 
-/// Something that may stand for more than itself: a folder for what is in it, `*.x.y` for hosts below `x.y`.
+/// An item that can include others: a folder includes its contents, `*.x.y` includes the subdomains of `x.y`.
 pub trait Cover: Clone + Ord {
-    /// Returns true if `other` is part of this.
+    /// Returns true if `other` is included in this item.
     fn covers(&self, other: &Self) -> bool;
 }
 
@@ -14,35 +14,35 @@ impl Cover for String {
     }
 }
 
-/// Everything, or these and no others. No item covers another one, so that equal capabilities are equal values.
+/// Everything, or only the listed items. No item covers another one, so equal capabilities are equal values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach<T> {
-    /// Whatever there is.
+    /// No limit.
     Everything,
-    /// These alone. Made by [`Reach::only`].
+    /// Only these. Built by [`Reach::only`].
     Only(BTreeSet<T>),
 }
 
 impl<T: Cover> Reach<T> {
-    /// Returns a capability that reaches nothing.
+    /// Returns a value that allows nothing.
     pub fn nothing() -> Self {
         Self::Only(BTreeSet::new())
     }
 
-    /// Returns all or nothing.
+    /// Returns `Everything` if `may` is true, otherwise nothing.
     #[expect(clippy::fn_params_excessive_bools, reason = "a condition, not an option")]
     pub(super) fn all_if(may: bool) -> Self {
         if may { Self::Everything } else { Self::nothing() }
     }
 
-    /// Returns a capability that reaches `items`; those that another one covers are left out.
+    /// Returns a value that allows only `items`; items that another one covers are dropped.
     pub fn only(items: impl IntoIterator<Item = T>) -> Self {
         let all: BTreeSet<T> = items.into_iter().collect();
         let is_part = |item: &T| all.iter().any(|other| other != item && other.covers(item));
         Self::Only(all.iter().filter(|item| !is_part(item)).cloned().collect())
     }
 
-    /// Returns what both reach. Two items overlap only if one covers the other.
+    /// Returns what both allow. Two items overlap only if one covers the other.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {
         let (ours, theirs) = match (self, other) {
@@ -59,7 +59,7 @@ impl<T: Cover> Reach<T> {
         )
     }
 
-    /// Returns true if everything that `other` reaches is reached.
+    /// Returns true if this allows everything that `other` allows.
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Everything, _) => true,
@@ -70,7 +70,7 @@ impl<T: Cover> Reach<T> {
         }
     }
 
-    /// Returns true if `item` is reached.
+    /// Returns true if `item` is allowed.
     pub fn has(&self, item: &T) -> bool {
         match self {
             Self::Everything => true,
@@ -78,7 +78,7 @@ impl<T: Cover> Reach<T> {
         }
     }
 
-    /// Returns true if nothing is reached.
+    /// Returns true if nothing is allowed.
     pub fn is_nothing(&self) -> bool {
         matches!(self, Self::Only(items) if items.is_empty())
     }

@@ -1,7 +1,7 @@
-//! Reads the fields of Claude Code.
+//! Reads the Claude Code fields.
 
 use super::fields::Fields;
-use super::{ClaudeFields, words};
+use super::{ClaudeFields, choices};
 use crate::Value;
 use crate::yaml::Data;
 
@@ -9,7 +9,7 @@ pub(super) fn read(fields: &mut Fields<'_, '_>) -> ClaudeFields {
     ClaudeFields {
         when_to_use: fields.text("when_to_use").filter(|text| !text.is_empty()),
         argument_hint: argument_hint(fields),
-        // Both fail closed: who tried to hide a skill and misspelt it gets it hidden.
+        // Both fail closed: an author who tried to hide the skill but misspelled the value gets it hidden.
         disable_model_invocation: fields
             .boolean("disable-model-invocation")
             .map(|read| read.unwrap_or(true)),
@@ -19,16 +19,16 @@ pub(super) fn read(fields: &mut Fields<'_, '_>) -> ClaudeFields {
             .map(|entry| fields.tool_rules("disallowed-tools", &entry.value)),
         model: fields.text("model"),
         effort: fields.text("effort"),
-        context: fields.choice("context", words::CONTEXT).and_then(Result::ok),
+        context: fields.choice("context", choices::CONTEXT).and_then(Result::ok),
         agent: fields.text("agent"),
         background: fields.boolean("background").and_then(Result::ok),
         hooks: mapping(fields, "hooks"),
         paths: fields.texts("paths"),
-        shell: fields.choice("shell", words::SHELL).and_then(Result::ok),
+        shell: fields.choice("shell", choices::SHELL).and_then(Result::ok),
     }
 }
 
-/// Reads `argument-hint`, where `[file]` is running text and not a list.
+/// Reads `argument-hint`, in which `[file]` is text and not a list.
 fn argument_hint(fields: &mut Fields<'_, '_>) -> Option<String> {
     let entry = fields.take("argument-hint")?;
     match entry.value.to_value() {

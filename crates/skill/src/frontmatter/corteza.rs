@@ -1,8 +1,8 @@
-//! Reads the fields of corteza.skill/v1. Whatever cannot be read narrows.
+//! Reads the fields of corteza.skill/v1. A value that cannot be read is interpreted as the most restrictive one.
 
 use super::fields::Fields;
 use super::{
-    CortezaFields, CortezaTrust, GeneratedFrom, ModelInvocation, SideEffect, Tools, words,
+    CortezaFields, CortezaTrust, GeneratedFrom, ModelInvocation, SideEffect, Tools, choices,
 };
 use crate::yaml::{Data, Entry};
 use crate::{AllowedTools, Code, Digest, NeededLibrary, Value};
@@ -11,15 +11,17 @@ pub(super) fn read(fields: &mut Fields<'_, '_>) -> CortezaFields {
     let skill_format = skill_format(fields);
     CortezaFields {
         model_invocation: fields
-            .choice("model_invocation", words::MODEL_INVOCATION)
+            .choice("model_invocation", choices::MODEL_INVOCATION)
             .map(|read| read.unwrap_or(ModelInvocation::Disabled)),
         side_effects: side_effects(fields),
         tools: tools(fields, skill_format.as_deref()),
-        trust: fields.choice("trust", words::TRUST).map(|read| read.unwrap_or(CortezaTrust::Local)),
+        trust: fields
+            .choice("trust", choices::TRUST)
+            .map(|read| read.unwrap_or(CortezaTrust::Local)),
         library_depends: library_depends(fields),
         attach: fields.boolean("attach").and_then(Result::ok),
         generated_from: generated_from(fields),
-        interaction: fields.choice("interaction", words::INTERACTION).and_then(Result::ok),
+        interaction: fields.choice("interaction", choices::INTERACTION).and_then(Result::ok),
         skill_format,
     }
 }
@@ -30,10 +32,12 @@ fn skill_format(fields: &mut Fields<'_, '_>) -> Option<String> {
         Data::Text { text, .. } => text.clone(),
         Data::Null | Data::List(_) | Data::Map(_) => entry.value.kind().to_owned(),
     };
-    if text != words::SKILL_FORMAT {
-        let message =
-            format!("`skill_format` is `{text}`; this version knows `{}`", words::SKILL_FORMAT);
-        let hint = "a newer version of this program may read it";
+    if text != choices::SKILL_FORMAT {
+        let message = format!(
+            "`skill_format` is `{text}`; this version supports `{}`",
+            choices::SKILL_FORMAT
+        );
+        let hint = "update openskills; a newer version may support this format";
         fields.report.add_with_hint(Code::SkillFormatUnknown, entry.value.range, message, hint);
     }
     Some(text)
@@ -45,18 +49,23 @@ fn side_effects(fields: &mut Fields<'_, '_>) -> Option<Vec<SideEffect>> {
         .iter()
         .find(|entry| entry.key == "side_effects")
         .map(|entry| entry.value.range.clone())?;
-    // A list that cannot be read is no declaration, and undeclared means unknown.
-    let mut effects = fields.choices("side_effects", words::SIDE_EFFECTS)?.ok()?;
+    // A list that cannot be read is not a declaration, so the side effects count as not declared.
+    let mut effects = fields.choices("side_effects", choices::SIDE_EFFECTS)?.ok()?;
     effects.sort_unstable();
     effects.dedup();
     if effects.len() > 1 && effects.contains(&SideEffect::None) {
-        fields.report.add(Code::BadValue, range, "`side_effects` says `none` and something else");
+        fields.report.add(
+            Code::BadValue,
+            range,
+            "`side_effects` contains `none` along with other effects",
+        );
         return None;
     }
     Some(effects)
 }
 
-/// Reads the libraries that a skill needs. One that cannot be read stays, as one that is nowhere: the skill is not activated without it.
+/// Reads the libraries that a skill needs. A name that cannot be parsed is kept as a missing library, so that the
+/// skill is not activated without it.
 fn library_depends(fields: &mut Fields<'_, '_>) -> Vec<String> {
     let Some(entry) = fields.take("library_depends") else { return Vec::new() };
     let items = match &entry.value.data {
@@ -67,14 +76,14 @@ fn library_depends(fields: &mut Fields<'_, '_>) -> Vec<String> {
     let mut all = Vec::new();
     for item in items {
         let Data::Text { text, .. } = &item.data else {
-            fields.wrong_type("library_depends", item, "the name of a library");
+            fields.wrong_type("library_depends", item, "a library name");
             all.push(item.kind().to_owned());
             continue;
         };
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if NeededLibrary::parse(name).is_none() {
-                let message = format!("`{name}` in `library_depends` is no name of a library");
-                let hint = "expected `name`, `r:name`, `python:name` or `node:name`, with `>=1.2` after it if need be";
+                let message = format!("`{name}` in `library_depends` is not a library name");
+                let hint = "use `name`, `r:name`, `python:name` or `node:name`, optionally followed by a version such as `>=1.2`";
                 fields.report.add_with_hint(Code::BadValue, item.range.clone(), message, hint);
             }
             all.push(name.to_owned());
@@ -83,13 +92,13 @@ fn library_depends(fields: &mut Fields<'_, '_>) -> Vec<String> {
     all
 }
 
-/// Returns true for `tools: Read, Write`, which is not corteza's mapping and stays an unknown field.
+/// Returns true for `tools: Read, Write`, which is not corteza's mapping and remains an unknown field.
 pub(super) fn is_slip_for_allowed_tools(entry: &Entry) -> bool {
     entry.key == "tools" && !matches!(entry.value.data, Data::Map(_))
 }
 
 fn tools(fields: &mut Fields<'_, '_>, skill_format: Option<&str>) -> Option<Tools> {
-    // In a file that says it is corteza's, the field can be nothing else.
+    // In a file with `skill_format`, the field can only be corteza's.
     if skill_format.is_none() && fields.entries.iter().any(is_slip_for_allowed_tools) {
         return None;
     }
@@ -106,7 +115,8 @@ fn tools(fields: &mut Fields<'_, '_>, skill_format: Option<&str>) -> Option<Tool
                 }
                 "deny" => tools.deny = fields.tool_rules("tools.deny", &inner.value),
                 key => {
-                    let message = format!("`tools` has no `{key}`; expected `allow` or `deny`");
+                    let message =
+                        format!("unknown key `{key}` in `tools`; expected `allow` or `deny`");
                     fields.report.add(Code::BadValue, inner.key_range.clone(), message);
                     is_whole = false;
                 }
@@ -117,7 +127,7 @@ fn tools(fields: &mut Fields<'_, '_>, skill_format: Option<&str>) -> Option<Tool
         is_whole = false;
     }
     if !is_whole {
-        // A misspelt `deny` must not leave anything allowed.
+        // A misspelled `deny` must not leave anything allowed.
         tools.allow = Some(AllowedTools::default());
     }
     Some(tools)
@@ -131,12 +141,13 @@ fn generated_from(fields: &mut Fields<'_, '_>) -> Option<GeneratedFrom> {
     if let Some(kind) =
         kind.filter(|kind| !matches!(kind.as_str(), "r" | "python" | "rust" | "npm"))
     {
-        let message = format!("`generated_from.kind` is `{kind}`; expected r, python, rust or npm");
+        let message =
+            format!("`generated_from.kind` is `{kind}`; expected `r`, `python`, `rust` or `npm`");
         fields.report.add(Code::BadValue, entry.value.range.clone(), message);
     }
     let hash = part("source_hash");
     if let Some(hash) = hash.filter(|hash| hash.parse::<Digest>().is_err()) {
-        let message = format!("`generated_from.source_hash` is `{hash}`, which is no digest");
+        let message = format!("`generated_from.source_hash` is `{hash}`, which is not a digest");
         fields.report.add(Code::BadValue, entry.value.range.clone(), message);
     }
     match part("package") {

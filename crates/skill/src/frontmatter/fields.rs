@@ -1,4 +1,4 @@
-//! Takes fields out of frontmatter one by one, each read as the type it should have.
+//! Takes fields out of the frontmatter one by one, each read as its expected type.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use crate::value::{boolean, other_reading};
 use crate::yaml::{Data, Entry, Node, single_quoted};
 use crate::{AllowedTools, Code, Report, ToolRule, Value};
 
-/// The value was there and of the wrong kind; it has been reported.
+/// The field is present but has the wrong type; the problem has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// A field that was there.
+/// The value of a field, or `None` if it is absent.
 pub(super) type Read<T> = Option<Result<T, Unreadable>>;
 
-/// How many rules that mean arbitrary code are noted: one would be enough.
+/// Maximum number of notes about rules that permit arbitrary code; even one would be enough.
 const MAX_ANY_CODE: usize = 16;
 
 pub(super) struct Fields<'r, 'a> {
@@ -36,7 +36,7 @@ impl Fields<'_, '_> {
         self.text_of(&entry).map(|(text, _)| text)
     }
 
-    /// Reads the text of `entry` and where it stands.
+    /// Returns the text of `entry` and its range.
     pub(super) fn text_of(&mut self, entry: &Entry) -> Option<(String, Range<usize>)> {
         match &entry.value.data {
             Data::Null => None,
@@ -51,17 +51,18 @@ impl Fields<'_, '_> {
         }
     }
 
-    /// Says where an unquoted scalar is a number, a date or a boolean to other readers.
+    /// Reports an unquoted scalar that other parsers read as a number, a date or a boolean.
     pub(super) fn note_other_reading(&mut self, key: &str, node: &Node) {
         let Data::Text { text, plain: true } = &node.data else { return };
         if let Some(seen) = other_reading(text) {
-            let message = format!("`{key}` is text here, but {seen} to other YAML readers");
+            let message =
+                format!("`{key}` is read as a string, but other YAML parsers read it as {seen}");
             let hint = format!("write `{key}: {}`", single_quoted(text));
             self.report.add_with_hint(Code::NotAString, node.range.clone(), message, hint);
         }
     }
 
-    /// Reads true or false.
+    /// Reads a boolean.
     pub(super) fn boolean(&mut self, key: &str) -> Read<bool> {
         let entry = self.take(key)?;
         let value = match &entry.value.data {
@@ -76,7 +77,7 @@ impl Fields<'_, '_> {
         }))
     }
 
-    /// Reads one of a few words.
+    /// Reads one of several allowed values.
     pub(super) fn choice<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Read<T> {
         let entry = self.take(key)?;
         match entry.value.data {
@@ -85,7 +86,7 @@ impl Fields<'_, '_> {
         }
     }
 
-    /// Reads a list of a few words; a single word is a list of one.
+    /// Reads a list of allowed values; a single value counts as a list of one.
     pub(super) fn choices<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Read<Vec<T>> {
         let entry = self.take(key)?;
         let items = match &entry.value.data {
@@ -93,13 +94,13 @@ impl Fields<'_, '_> {
             Data::List(items) => items.as_slice(),
             Data::Text { .. } | Data::Map(_) => std::slice::from_ref(&entry.value),
         };
-        // Every item is looked at, so that every wrong one is reported.
+        // Check every item, so that every invalid one is reported.
         let read: Vec<Result<T, Unreadable>> =
             items.iter().map(|item| self.one_of(key, item, words)).collect();
         Some(read.into_iter().collect())
     }
 
-    /// Reads a list of texts; text is split at commas.
+    /// Reads a list of strings; a single string is split at commas.
     pub(super) fn texts(&mut self, key: &str) -> Vec<String> {
         let Some(entry) = self.take(key) else { return Vec::new() };
         match &entry.value.data {
@@ -113,13 +114,13 @@ impl Fields<'_, '_> {
                 items.iter().filter_map(|item| self.item_text(key, item)).collect()
             }
             Data::Map(_) => {
-                self.wrong_type(key, &entry.value, "a list of texts");
+                self.wrong_type(key, &entry.value, "a list of strings");
                 Vec::new()
             }
         }
     }
 
-    /// Reads the rules of a list of tools. What cannot be read stays as a rule that matches nothing.
+    /// Reads a list of tool rules. A malformed rule is kept as one that matches nothing.
     pub(super) fn tool_rules(&mut self, key: &str, node: &Node) -> AllowedTools {
         match &node.data {
             Data::Null => AllowedTools::default(),
@@ -138,7 +139,7 @@ impl Fields<'_, '_> {
         }
     }
 
-    /// Reads one item of a list of tools.
+    /// Reads one item of a tool list.
     fn tool_rule(&mut self, key: &str, item: &Node) -> ToolRule {
         let malformed = || ToolRule::Malformed(String::new());
         let Some(text) = self.item_text(key, item) else { return malformed() };
@@ -151,7 +152,7 @@ impl Fields<'_, '_> {
         for text in tools.malformed() {
             let words = || {
                 let message = format!(
-                    "`{text}` in `{key}` is not a rule; expected `Tool` or `Tool(specifier)`"
+                    "`{text}` in `{key}` is not a tool rule; expected `Tool` or `Tool(specifier)`"
                 );
                 (message, Some(malformed_hint(text).to_owned()))
             };
@@ -159,15 +160,16 @@ impl Fields<'_, '_> {
         }
     }
 
-    /// Notes the rules of a list that mean arbitrary code.
+    /// Reports the rules in a list that permit arbitrary code.
     pub(super) fn report_any_code(&mut self, key: &str, tools: &AllowedTools, node: &Node) {
-        if !self.report.hears(Code::ToolRuleAnyCode) {
+        if !self.report.is_reported(Code::ToolRuleAnyCode) {
             return;
         }
         for (rule, why) in launcher_rules(tools).take(MAX_ANY_CODE) {
             let words = || {
-                let message = format!("`{rule}` in `{key}` lets the agent run any code: {why}");
-                let hint = "name the commands it needs; until the skill is approved, calls ask";
+                let message =
+                    format!("`{rule}` in `{key}` lets the agent run arbitrary code: {why}");
+                let hint = "list the commands that the skill needs; until it is approved, such calls need confirmation";
                 (message, Some(hint.to_owned()))
             };
             self.report.add_lazily(Code::ToolRuleAnyCode, node.range.clone(), words);
@@ -179,7 +181,7 @@ impl Fields<'_, '_> {
         self.report.add(Code::WrongType, node.range.clone(), message);
     }
 
-    /// Takes everything that is left.
+    /// Takes all remaining fields.
     pub(super) fn rest(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
@@ -188,7 +190,7 @@ impl Fields<'_, '_> {
         if let Data::Text { text, .. } = &item.data {
             return Some(text.trim().to_owned());
         }
-        let message = format!("an item of `{key}` is {}; expected text", item.kind());
+        let message = format!("an item of `{key}` is {}; expected a string", item.kind());
         self.report.add(Code::WrongType, item.range.clone(), message);
         None
     }
@@ -226,14 +228,14 @@ impl Fields<'_, '_> {
 fn malformed_hint(text: &str) -> &'static str {
     let (open, close) = (text.matches('(').count(), text.matches(')').count());
     match text {
-        "" => "name a tool, or remove the item",
-        _ if open != close => "close every parenthesis; until then the rule matches nothing",
+        "" => "write a tool name, or remove the item",
+        _ if open != close => "balance the parentheses; until then the rule matches nothing",
         _ if text.contains(" (") => {
-            "put no space before the parenthesis; until then the rule matches nothing"
+            "remove the space before the parenthesis; until then the rule matches nothing"
         }
-        _ if open == 0 => "put one rule into each item of the list; until then it matches nothing",
+        _ if open == 0 => "write one rule per list item; until then it matches nothing",
         _ => {
-            "put something into the parentheses, and nothing after them; until then the rule matches nothing"
+            "write a specifier between the parentheses and nothing after them; until then the rule matches nothing"
         }
     }
 }

@@ -1,27 +1,31 @@
-//! Reads the entries of frontmatter into [`Frontmatter`], reporting everything on the way.
+//! Reads the frontmatter entries into [`Frontmatter`], and reports every problem on the way.
 
 use std::ops::Range;
 
 use super::corteza::is_slip_for_allowed_tools;
 use super::fields::Fields;
-use super::{Arguments, Frontmatter, ModelInvocation, Unknown, claude, corteza, rules};
+use super::{Arguments, Frontmatter, ModelInvocation, UnknownField, claude, corteza, rules};
 use crate::name::{normalised, suggestion};
 use crate::nearest::nearest;
 use crate::yaml::{Data, Entry, Mapping};
 use crate::{AllowedTools, Code, FIELDS, Owner, Report, Value, field};
 
-/// What the entries were found in.
-pub(crate) struct Place<'a> {
+/// The file that the entries were found in.
+pub(crate) struct SkillFileContext<'a> {
     /// The whole file.
     pub(crate) text: &'a str,
-    /// The opening fence, where missing fields are reported.
+    /// The opening fence, at which missing fields are reported.
     pub(crate) fence: Range<usize>,
     /// The name of the skill's folder, if it has one.
     pub(crate) directory: Option<&'a str>,
 }
 
-/// Reads `entries`. What is refused has been reported as an error; the caller looks there.
-pub(crate) fn read(place: &Place<'_>, mapping: Mapping, report: &mut Report<'_>) -> Frontmatter {
+/// Reads `entries`. The result is usable only if the report contains no error.
+pub(crate) fn read(
+    place: &SkillFileContext<'_>,
+    mapping: Mapping,
+    report: &mut Report<'_>,
+) -> Frontmatter {
     let Mapping { entries, broken } = mapping;
     note_extensions(&entries, report);
     let invocation = entries
@@ -49,7 +53,7 @@ pub(crate) fn read(place: &Place<'_>, mapping: Mapping, report: &mut Report<'_>)
     Frontmatter { unknown, ..frontmatter }
 }
 
-/// Reports where `model_invocation` and Claude Code's two switches say different things.
+/// Reports a conflict between `model_invocation` and the two Claude Code fields.
 fn report_conflict(frontmatter: &Frontmatter, range: Range<usize>, report: &mut Report<'_>) {
     let (hidden, in_menu) =
         (frontmatter.claude.disable_model_invocation, frontmatter.claude.user_invocable);
@@ -64,11 +68,11 @@ fn report_conflict(frontmatter: &Frontmatter, range: Range<usize>, report: &mut 
             return;
         }
     };
-    let message = format!("`model_invocation` and `{other}` disagree; the stricter one holds");
+    let message = format!("`model_invocation` and `{other}` disagree; the stricter one applies");
     report.add_with_hint(Code::InvocationConflict, range, message, "keep one of them");
 }
 
-/// Says which fields are extensions: one note for each of those who defined them.
+/// Reports extension fields: one note for each owner.
 fn note_extensions(entries: &[Entry], report: &mut Report<'_>) {
     for owner in [Owner::ClaudeCode, Owner::Corteza] {
         let is_one = |entry: &&Entry| {
@@ -79,28 +83,32 @@ fn note_extensions(entries: &[Entry], report: &mut Report<'_>) {
         let names = fields
             .fold(format!("`{}`", first.key), |names, entry| format!("{names}, `{}`", entry.key));
         let message = format!(
-            "{names}: an extension of {}, which other validators may refuse",
+            "{names}: an extension of {}, which other validators may reject",
             owner.as_str()
         );
         report.add(Code::ExtensionField, first.key_range.clone(), message);
     }
 }
 
-fn name(place: &Place<'_>, broken: &[String], fields: &mut Fields<'_, '_>) -> String {
+fn name(place: &SkillFileContext<'_>, broken: &[String], fields: &mut Fields<'_, '_>) -> String {
     if let Some((text, range)) = required(Code::NameMissing, "name", place, broken, fields) {
         let name = normalised(&text);
         rules::name(&name, place.directory, &range, fields.report);
         return name;
     }
     let Some(directory) = place.directory else {
-        let message = "there is neither a `name` nor a folder to take it from";
+        let message = "there is no `name`, and no folder name to use instead";
         fields.report.add(Code::NameUnknown, place.fence.clone(), message);
         return String::new();
     };
     normalised(directory)
 }
 
-fn description(place: &Place<'_>, broken: &[String], fields: &mut Fields<'_, '_>) -> String {
+fn description(
+    place: &SkillFileContext<'_>,
+    broken: &[String],
+    fields: &mut Fields<'_, '_>,
+) -> String {
     let is_plain = fields.entries.iter().any(|entry| {
         entry.key == "description" && matches!(entry.value.data, Data::Text { plain: true, .. })
     });
@@ -113,22 +121,22 @@ fn description(place: &Place<'_>, broken: &[String], fields: &mut Fields<'_, '_>
     text
 }
 
-/// Reads a field that every skill must have, or reports with `code` what stands in its place.
+/// Reads a required field. If it is missing, empty or of the wrong type, reports that with `code`.
 fn required(
     code: Code,
     key: &str,
-    place: &Place<'_>,
+    place: &SkillFileContext<'_>,
     broken: &[String],
     fields: &mut Fields<'_, '_>,
 ) -> Option<(String, Range<usize>)> {
     let (range, message) = match fields.take(key) {
-        // A broken value has been reported where it breaks.
+        // A malformed value has already been reported.
         None if broken.iter().any(|broken| broken == key) => return None,
         None => (place.fence.clone(), format!("`{key}` is missing")),
         Some(entry) => match entry.value.data {
             Data::List(_) | Data::Map(_) => (
                 entry.value.range.clone(),
-                format!("`{key}` is {}; expected text", entry.value.kind()),
+                format!("`{key}` is {}; expected a string", entry.value.kind()),
             ),
             Data::Null | Data::Text { .. } => {
                 match fields.text_of(&entry).filter(|(text, _)| !text.is_empty()) {
@@ -141,9 +149,9 @@ fn required(
     let hint = match code {
         Code::NameMissing => match place.directory.and_then(suggestion) {
             Some(name) => rules::write_name(&name, place.directory),
-            None => "write `name: my-skill`, with the name of the folder".to_owned(),
+            None => "write `name: my-skill`, where `my-skill` is the folder name".to_owned(),
         },
-        _ => "write what the skill does and when to use it".to_owned(),
+        _ => "describe what the skill does and when to use it".to_owned(),
     };
     fields.report.add_with_hint(code, range, message, hint);
     None
@@ -165,7 +173,7 @@ fn metadata(fields: &mut Fields<'_, '_>) -> Vec<(String, Value)> {
         Data::Null => return Vec::new(),
         Data::Map(entries) => entries,
         Data::Text { .. } | Data::List(_) => {
-            fields.wrong_type("metadata", &entry.value, "`key: value` lines below it");
+            fields.wrong_type("metadata", &entry.value, "indented `key: value` lines");
             return Vec::new();
         }
     };
@@ -175,7 +183,7 @@ fn metadata(fields: &mut Fields<'_, '_>) -> Vec<(String, Value)> {
             Data::Text { .. } => fields.note_other_reading(&inner.key, &inner.value),
             Data::List(_) | Data::Map(_) => {
                 let message = format!(
-                    "`metadata.{}` is {}; the standard asks for text",
+                    "`metadata.{}` is {}; the standard requires a string",
                     inner.key,
                     inner.value.kind()
                 );
@@ -191,7 +199,7 @@ fn allowed_tools(fields: &mut Fields<'_, '_>) -> Option<AllowedTools> {
     let tools = fields.tool_rules("allowed-tools", &entry.value);
     fields.report_any_code("allowed-tools", &tools, &entry.value);
     if tools.rules.is_empty() {
-        let hint = "name the tools, or remove the field if none is to be restricted";
+        let hint = "list the allowed tools, or remove the field to lift the restriction";
         fields.report.add_with_hint(
             Code::ToolsEmpty,
             entry.key_range,
@@ -213,9 +221,9 @@ fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
                     fields.wrong_type(
                         "arguments",
                         &entry.value,
-                        "names, or a mapping with `schema`",
+                        "argument names, or a mapping with `schema`",
                     );
-                    // Nothing fits a schema that is none: what cannot be checked is not let through.
+                    // Nothing validates against a null schema: arguments that cannot be checked must not pass.
                     Some(Arguments::Schema(Value::Null))
                 }
             }
@@ -230,21 +238,17 @@ fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
     }
 }
 
-fn unknown(text: &str, present: &[String], fields: &mut Fields<'_, '_>) -> Vec<Unknown> {
+fn unknown(text: &str, present: &[String], fields: &mut Fields<'_, '_>) -> Vec<UnknownField> {
     let rest = fields.rest();
     for entry in &rest {
-        let words = || {
-            (
-                format!("`{}` is not a field of a skill", entry.key),
-                Some(unknown_hint(entry, present)),
-            )
-        };
+        let words =
+            || (format!("unknown field `{}`", entry.key), Some(unknown_hint(entry, present)));
         fields.report.add_lazily(Code::UnknownField, entry.key_range.clone(), words);
     }
     let keep = |entry: Entry| {
         let end = entry.value.range.end.max(entry.key_range.end);
         let yaml = text[entry.key_range.start..end].to_owned();
-        Unknown { value: entry.value.to_value(), yaml, key: entry.key }
+        UnknownField { value: entry.value.to_value(), yaml, key: entry.key }
     };
     rest.into_iter().map(keep).collect()
 }
@@ -252,16 +256,16 @@ fn unknown(text: &str, present: &[String], fields: &mut Fields<'_, '_>) -> Vec<U
 fn unknown_hint(entry: &Entry, present: &[String]) -> String {
     let key = entry.key.as_str();
     if key == "tools" {
-        return "to restrict the tools, call it `allowed-tools`".to_owned();
+        return "to restrict the tools, use `allowed-tools`".to_owned();
     }
     if let Some(owner) = field::owner(key) {
-        return format!("it belongs to {}; put it under `metadata`", owner.as_str());
+        return format!("this field belongs to {}; move it under `metadata`", owner.as_str());
     }
     let accepted = FIELDS.iter().filter(|field| field.owner.is_accepted()).map(|field| field.name);
-    // A field that is there already was not meant.
+    // A field that is already present is not a plausible correction.
     let lacking = accepted.filter(|name| !present.iter().any(|present| present == name));
     match nearest(key, lacking) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => "put it under `metadata`, where every key is welcome".to_owned(),
+        None => "move it under `metadata`, which accepts any key".to_owned(),
     }
 }

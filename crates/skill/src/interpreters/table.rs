@@ -1,9 +1,10 @@
-//! The rows. Shells come first, then languages by how much is known of them.
+//! The interpreter table. Shells come first, then languages by how much is known about them.
 
 use super::{Interpreter, InterpreterLanguage as Language, InterpreterLocation, Scripts};
 use crate::programs::Program;
 
-/// Options after which programs of many languages take code. Some mean something else to some of them; what is read as code then is harmless.
+/// Options after which programs of many languages take code. Some of them mean something else to some programs;
+/// reading a harmless argument as code does no damage.
 const CODE_FLAGS: &[&str] = &["-e", "-r", "-c", "/c", "/k", "-E", "-command", "-Command", "-ne"];
 const JAVASCRIPT_FLAGS: &[&str] = &["-e", "-p", "--eval", "--print", "eval"];
 const VERSION: &[&str] = &["--version"];
@@ -14,13 +15,13 @@ impl Interpreter {
             Language::Shell | Language::PowerShell | Language::Batch => Program::launcher(
                 names,
                 "manual page of each shell",
-                "runs the commands that it is given",
+                "runs the commands passed to it",
             ),
             Language::Python | Language::JavaScript | Language::Awk | Language::Other => {
                 Program::launcher(
                     names,
                     "manual page of each interpreter",
-                    "runs the code that it is given",
+                    "runs the code passed to it",
                 )
             }
         };
@@ -45,7 +46,7 @@ impl Interpreter {
         Self::new(names, Language::Other)
     }
 
-    /// Lets the runner take it from anywhere on the PATH. That needs its variables.
+    /// Lets the runner look for it anywhere on the PATH, which requires knowing its variables.
     const fn on_path(self, variables: &'static [&'static str]) -> Self {
         Self { location: InterpreterLocation::Path, variables, ..self }
     }
@@ -58,8 +59,8 @@ impl Interpreter {
         Self { variable_prefixes, ..self }
     }
 
-    const fn runs(self, endings: &'static [&'static str], program: &'static str) -> Self {
-        Self { scripts: Some(Scripts { endings, program }), ..self }
+    const fn runs(self, extensions: &'static [&'static str], program: &'static str) -> Self {
+        Self { scripts: Some(Scripts { extensions, program }), ..self }
     }
 
     const fn sources(self, sources: &'static [&'static str]) -> Self {
@@ -93,7 +94,7 @@ pub(super) const ROWS: &[Interpreter] = &[
         .sources(&["fish"])
         .version(VERSION),
     Interpreter::shell(&["mksh", "ash", "csh", "tcsh", "rbash", "yash", "elvish", "nu"]),
-    // The first word that they are given is the name of a program.
+    // Their first argument is the name of a program.
     Interpreter::new(&["busybox", "toybox"], Language::Shell),
     Interpreter::new(&["pwsh"], Language::PowerShell)
         .on_path(&["PSModulePath", "DOTNET_STARTUP_HOOKS"])

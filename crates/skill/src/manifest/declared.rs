@@ -1,18 +1,18 @@
-//! What a manifest of version 3 says that its skill may do, as it is written.
+//! The capabilities declared by a version 3 manifest, as written.
 
 use serde_json::{Map, Value, json};
 
 use crate::Code;
 use crate::capabilities::CapabilityKind;
-use crate::json::{Object, OneOrMany, Text, Unknown};
+use crate::json::{Object, OneOrMany, Text, UnknownKeys};
 
-/// The key of what a skill is for, which is no capability.
+/// The key for the purpose of a skill, which is not a capability.
 const PROMPT_SCOPE: &str = "prompt_scope";
 
-/// The `capabilities` of a manifest. What is not said is unknown, which is not the same as none.
+/// The `capabilities` of a manifest. A missing field means "not declared", which differs from "none".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeclaredCapabilities {
-    /// Hosts that are reached: exact names or `*.suffix`.
+    /// Hosts that are contacted: exact names or `*.suffix`.
     pub network: Option<DeclaredList>,
     /// Files that are read and written.
     pub filesystem: Option<DeclaredFilesystem>,
@@ -20,34 +20,34 @@ pub struct DeclaredCapabilities {
     pub exec: Option<DeclaredList>,
     /// Services whose secrets are used.
     pub secrets: Option<DeclaredList>,
-    /// Variables of the environment that are read.
+    /// Environment variables that are read.
     pub env_read: Option<Vec<String>>,
-    /// What the skill is for, in one line.
+    /// The purpose of the skill, in one line.
     pub prompt_scope: Option<String>,
 }
 
-/// None, or these.
+/// `none`, or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeclaredList {
-    /// None at all.
+    /// Explicitly none.
     None,
-    /// These and no others.
+    /// Only these.
     Only(Vec<String>),
 }
 
-/// Which files.
+/// The declared extent of file access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeclaredFilesystem {
-    /// Those of the repository.
+    /// Files in the repository.
     Repo,
-    /// The user's configuration.
+    /// The user's configuration folder.
     HomeConfig,
-    /// Those at or below these paths.
+    /// These paths and everything below them.
     Paths(Vec<String>),
 }
 
 impl DeclaredCapabilities {
-    /// Returns the object as it stands in a manifest.
+    /// Returns the object as written in a manifest.
     pub fn to_json(&self) -> Value {
         let list = |list: &DeclaredList| match list {
             DeclaredList::None => json!("none"),
@@ -73,12 +73,12 @@ impl DeclaredCapabilities {
 
 /// Reads the object `capabilities`.
 pub(crate) fn read(object: &mut Object<'_, '_, '_>) -> DeclaredCapabilities {
-    object.unknown_keys(Unknown::Refused);
+    object.unknown_keys(UnknownKeys::Refused);
     DeclaredCapabilities {
         network: list(object, CapabilityKind::Network, "a host or `*.suffix`", is_host),
         filesystem: filesystem(object),
-        exec: list(object, CapabilityKind::Exec, "the name of a program", is_program),
-        secrets: list(object, CapabilityKind::Secrets, "the name of a service", is_line),
+        exec: list(object, CapabilityKind::Exec, "a program name", is_program),
+        secrets: list(object, CapabilityKind::Secrets, "a service name", is_line),
         env_read: names(object),
         prompt_scope: scope(object),
     }
@@ -129,9 +129,7 @@ fn names(object: &mut Object<'_, '_, '_>) -> Option<Vec<String>> {
             wrong(object, key, &text, "a list of names");
             None
         }
-        OneOrMany::Many(texts) => {
-            Some(good(object, key, texts, "the name of a variable", is_variable))
-        }
+        OneOrMany::Many(texts) => Some(good(object, key, texts, "a variable name", is_variable)),
     }
 }
 
@@ -163,7 +161,8 @@ fn good(
 }
 
 fn wrong(object: &mut Object<'_, '_, '_>, key: &str, text: &Text, expected: &str) {
-    let message = format!("`{}` holds `{}`; expected {expected}", object.path_of(key), text.value);
+    let message =
+        format!("`{}` contains `{}`; expected {expected}", object.path_of(key), text.value);
     object.problem(Code::BadValue, text.range.clone(), message);
 }
 
@@ -178,7 +177,7 @@ fn is_host(text: &str) -> bool {
             && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
             && !label.starts_with('-')
     };
-    // A suffix of one label would be a whole top-level domain.
+    // A suffix with one label would be a whole top-level domain.
     name.split('.').all(is_label) && (name.len() == text.len() || name.contains('.'))
 }
 

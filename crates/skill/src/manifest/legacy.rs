@@ -1,4 +1,4 @@
-//! `agents/runtime.json`, as far as it names commands.
+//! Reads the commands in `agents/runtime.json`.
 
 use super::{Command, CommandKind, Manifest, Tree, TreeEntry, is_reserved};
 use crate::json::{self, Object, Text};
@@ -12,7 +12,7 @@ pub(super) fn parse(file: &str, text: &str, tree: Tree<'_>) -> (Manifest, Vec<Di
         }
         Some(())
     });
-    // The file is another tool's too: its other keys are none of ours, and nothing in it stops an install.
+    // Other tools use this file too: ignore their keys, and never let its problems stop an install.
     problems.retain(|problem| problem.code != Code::UnknownKey);
     for problem in problems.iter_mut().filter(|problem| problem.severity == Severity::Error) {
         problem.severity = Severity::Warning;
@@ -34,7 +34,7 @@ fn command(
     tree: Tree<'_>,
 ) -> Option<Command> {
     let mut refuse = |text: &Text, why: String| {
-        let message = format!("the command `{}` is left out: {why}", name.value);
+        let message = format!("skipped command `{}`: {why}", name.value);
         object.problem(Code::LegacyCommand, text.range.clone(), message);
     };
     let identifier = match Identifier::new(name.value.as_str()) {
@@ -56,7 +56,7 @@ fn command(
         }
     };
     if tree(file.as_str()) != Some(TreeEntry::File) {
-        refuse(path, format!("{file} is not a file of the skill"));
+        refuse(path, format!("{file} is not a file in the skill"));
         return None;
     }
     let is_windows = file.as_str().to_ascii_lowercase().ends_with(".cmd");

@@ -1,39 +1,39 @@
-//! The JSON Schema of `csk-skill.json`. A key that the parser beside it reads is here as well: a test holds the two together.
+//! The JSON Schema of `csk-skill.json`. A test checks that it covers exactly the keys that the parser reads.
 //!
-//! Version 1 ignores what it does not know, 2 and 3 refuse it.
+//! Version 1 ignores unknown keys; versions 2 and 3 reject them.
 
 use serde_json::{Value, json};
 
 use super::RESERVED_COMMANDS;
 use crate::Identifier;
-use crate::json::Unknown;
+use crate::json::UnknownKeys;
 
 /// A relative path of a file in the skill.
 const FILE: &str = r"^(?![A-Za-z]:)(?!/)(?!.*//)(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$";
-/// The same of a folder, which may end with a slash.
+/// A relative path of a folder, which may end with a slash.
 const FOLDER: &str = r"^(?![A-Za-z]:)(?!/)(?!.*//[^/])(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$";
-/// The name of a program, with spaces or without.
+/// A program name, which may contain spaces.
 const COMMAND: &str = r"^[^-/\\\x00-\x1f][^/\\\x00-\x1f]*$";
 const PROGRAM: &str = r"^[^-/\\ \x00-\x1f][^/\\ \x00-\x1f]*$";
 const HOST: &str = r"^(?:\*\.[A-Za-z0-9_][A-Za-z0-9_-]*\.)?[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$";
 const PATH: &str = r"^(?!(?:.*/)?\.\.(?:/|$))[^\\\x00-\x1f]+$";
 const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
-/// One line that is not blank.
+/// A non-blank line.
 const LINE: &str = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$";
 
 /// Returns the schema.
 pub fn manifest_schema() -> Value {
     let roots = json!({ "type": "array", "items": text(FOLDER), "uniqueItems": true });
     let version = |number: u64| json!({ "const": number });
-    let strict = commands(Unknown::Refused);
+    let strict = commands(UnknownKeys::Refused);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "csk-skill.json",
-        "description": "What a skill brings and needs. The parser also checks that paths exist and that roots do not overlap.",
+        "description": "The commands a skill provides and requires, and its capabilities. csk also checks that paths exist and roots do not overlap.",
         "type": "object",
         "required": ["schema_version"],
         "oneOf": [
-            { "properties": { "schema_version": version(1), "commands": { "anyOf": [commands(Unknown::Ignored), { "type": "null" }] } } },
+            { "properties": { "schema_version": version(1), "commands": { "anyOf": [commands(UnknownKeys::Ignored), { "type": "null" }] } } },
             {
                 "additionalProperties": false,
                 "properties": { "schema_version": version(2), "runtime_roots": roots, "commands": strict },
@@ -46,7 +46,7 @@ pub fn manifest_schema() -> Value {
     })
 }
 
-fn commands(unknown: Unknown) -> Value {
+fn commands(unknown: UnknownKeys) -> Value {
     let reserved = |name: &&str| {
         let script =
             json!({ "properties": { "type": { "const": "script" } }, "required": ["type"] });
@@ -102,11 +102,11 @@ fn text(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-/// Says what becomes of keys that are not in a schema.
-fn with_unknown_keys(mut schema: Value, unknown: Unknown) -> Value {
+/// Applies the policy for unknown keys to a schema.
+fn with_unknown_keys(mut schema: Value, unknown: UnknownKeys) -> Value {
     match unknown {
-        Unknown::Ignored => {}
-        Unknown::Refused => schema["additionalProperties"] = false.into(),
+        UnknownKeys::Ignored => {}
+        UnknownKeys::Refused => schema["additionalProperties"] = false.into(),
     }
     schema
 }
@@ -119,7 +119,7 @@ mod tests {
     use crate::json::keys_read;
     use crate::{MANIFEST_FILE, Manifest, TreeEntry};
 
-    /// Returns the keys that the parser looks for, by where they stand: `commands.script.unix_path`.
+    /// Returns the keys that the parser looks up, with their path: `commands.script.unix_path`.
     fn parsed(version: u64) -> BTreeSet<String> {
         let text = json!({
             "schema_version": version,
@@ -135,7 +135,7 @@ mod tests {
         keys_read(|| drop(Manifest::parse(MANIFEST_FILE, &text.to_string(), &tree)))
     }
 
-    /// Returns the keys that the schema has, in the same form.
+    /// Returns the keys in the schema, in the same form.
     fn described(version: u64) -> BTreeSet<String> {
         let schema = manifest_schema();
         let is_it = |one: &&Value| one["properties"]["schema_version"]["const"] == version;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parser_reads_what_the_schema_has_and_nothing_else() {
+    fn the_parser_reads_exactly_the_schema_keys() {
         for version in [1, 2, 3] {
             assert_eq!(parsed(version), described(version), "version {version}");
         }

@@ -25,7 +25,7 @@ fn problems(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Checks the messages, places left out, of a version 2 manifest with these roots and commands.
+/// Checks the messages, without positions, for a version 2 manifest with these roots and commands.
 fn check(roots: &str, commands: &str, expected: &[&str]) {
     let text =
         format!(r#"{{"schema_version": 2, "runtime_roots": {roots}, "commands": {{{commands}}}}}"#);
@@ -69,9 +69,13 @@ fn test_runtime_root_must_be_relative_directory() {
     check(r#"["scripts/missing"]"#, "", &["runtime root does not exist: scripts/missing"]);
     check(r#"["scripts/tool"]"#, "", &["runtime root must be a directory: scripts/tool"]);
     check(r#"["scripts/link"]"#, "", &["runtime root must be a directory: scripts/link"]);
-    check("[5]", "", &["`runtime_roots[0]` is a number; expected text"]);
-    check(r#""scripts""#, "", &["`runtime_roots` is text; expected a list of texts"]);
-    check("null", "", &["`runtime_roots` is null; expected a value, or no such key"]);
+    check("[5]", "", &["`runtime_roots[0]` is a number; expected a string"]);
+    check(r#""scripts""#, "", &["`runtime_roots` is a string; expected a list of strings"]);
+    check(
+        "null",
+        "",
+        &["`runtime_roots` is null; expected a value; remove the key if there is none"],
+    );
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn test_script_command_must_be_inside_runtime_root() {
             "commands.e.unix_path must not contain '..'",
             "commands.f.unix_path must be a non-empty string",
             "commands.g must have `unix_path` or `win_path`",
-            "`commands.h.unix_path` is a number; expected text",
+            "`commands.h.unix_path` is a number; expected a string",
         ],
     );
 }
@@ -126,11 +130,11 @@ fn test_system_command_rejects_install_check_and_post_install_fields() {
            "c": {"type": "system", "command": "/bin/sh"}, "d": {"type": "system", "command": "git", "hint": 1},
            "e": {"type": "system", "command": "git", "unix_path": "x"}, "f": {"type": "shell"}, "g": 1"#,
         &[
-            "`commands.a.command` is missing; expected text",
+            "`commands.a.command` is missing; expected a string",
             "commands.b.command must be the name of a program, not a path",
             "commands.c.command must be the name of a program, not a path",
-            "`commands.d.hint` is a number; expected text",
-            "`commands.e.unix_path` is not a key that is known",
+            "`commands.d.hint` is a number; expected a string",
+            "unknown key `commands.e.unix_path`",
             "`type` is `shell`; expected `script` or `system`",
             "`commands.g` is a number; expected an object",
         ],
@@ -141,11 +145,11 @@ fn test_system_command_rejects_install_check_and_post_install_fields() {
 fn unknown_top_level_schema_v2_fields_fail_validation() {
     assert_eq!(
         problems("{\"schema_version\": 2,\n \"runtime_root\": []}"),
-        ["2:2 `runtime_root` is not a key that is known"]
+        ["2:2 unknown key `runtime_root`"]
     );
     assert_eq!(
         problems(r#"{"schema_version": 2, "capabilities": {}}"#),
-        ["1:23 `capabilities` is not a key that is known"]
+        ["1:23 unknown key `capabilities`"]
     );
 }
 
@@ -154,7 +158,7 @@ fn unknown_script_command_fields_fail_validation() {
     check(
         r#"["scripts"]"#,
         r#""tool": {"type": "script", "unix_path": "scripts/tool", "check": "x"}"#,
-        &["`commands.tool.check` is not a key that is known"],
+        &["unknown key `commands.tool.check`"],
     );
 }
 
@@ -175,7 +179,7 @@ fn names_of_shells_and_basic_tools_are_reserved_for_scripts_alone() {
         check(
             "[]",
             &format!(r#""{name}": {{"type": "script", "unix_path": "scripts/tool"}}"#),
-            &[&format!("a skill may not bring a command called `{name}`")],
+            &[&format!("a skill may not provide a command named `{name}`")],
         );
         check("[]", &format!(r#""{name}": {{"type": "system", "command": "{name}"}}"#), &[]);
     }
@@ -183,21 +187,21 @@ fn names_of_shells_and_basic_tools_are_reserved_for_scripts_alone() {
         "[]",
         r#""Git": {"type": "script", "unix_path": "scripts/tool"}, "../x": {"type": "system", "command": "x"}"#,
         &[
-            "a skill may not bring a command called `Git`",
+            "a skill may not provide a command named `Git`",
             "the command name `../x` is not allowed: it starts with '.'; expected an ASCII letter or digit",
         ],
     );
 }
 
 #[test]
-fn version_1_ignores_what_it_does_not_know_and_checks_its_paths() {
+fn version_1_ignores_unknown_keys_and_checks_its_paths() {
     assert_eq!(
         problems(
             r#"{"schema_version": 1, "runtime_roots": ["x"], "commands": {"t": {"type": "script", "unix_path": "bin/tool", "check": 1}}}"#
         ),
         [
-            "1:23 `runtime_roots` is not a key that is known; it is ignored",
-            "1:109 `commands.t.check` is not a key that is known; it is ignored",
+            "1:23 unknown key `runtime_roots`; it is ignored",
+            "1:109 unknown key `commands.t.check`; it is ignored",
         ]
     );
     assert_eq!(
@@ -231,39 +235,48 @@ fn version_3_declares_capabilities() {
 #[test]
 fn capabilities_are_strict() {
     for (inner, expected) in [
-        (r#""network": "all""#, "`capabilities.network` holds `all`; expected `none` or a list"),
-        (r#""network": ["*"]"#, "`capabilities.network` holds `*`; expected a host or `*.suffix`"),
+        (r#""network": "all""#, "`capabilities.network` contains `all`; expected `none` or a list"),
+        (
+            r#""network": ["*"]"#,
+            "`capabilities.network` contains `*`; expected a host or `*.suffix`",
+        ),
         (
             r#""network": ["*.com"]"#,
-            "`capabilities.network` holds `*.com`; expected a host or `*.suffix`",
+            "`capabilities.network` contains `*.com`; expected a host or `*.suffix`",
         ),
         (
             r#""network": ["a b"]"#,
-            "`capabilities.network` holds `a b`; expected a host or `*.suffix`",
+            "`capabilities.network` contains `a b`; expected a host or `*.suffix`",
         ),
         (
             r#""filesystem": "all""#,
-            "`capabilities.filesystem` holds `all`; expected `repo`, `home-config` or a list of paths",
+            "`capabilities.filesystem` contains `all`; expected `repo`, `home-config` or a list of paths",
         ),
         (
             r#""filesystem": ["../x"]"#,
-            "`capabilities.filesystem` holds `../x`; expected a path without `..`",
+            "`capabilities.filesystem` contains `../x`; expected a path without `..`",
         ),
         (
             r#""exec": ["/bin/sh"]"#,
-            "`capabilities.exec` holds `/bin/sh`; expected the name of a program",
+            "`capabilities.exec` contains `/bin/sh`; expected a program name",
         ),
-        (r#""env_read": "HOME""#, "`capabilities.env_read` holds `HOME`; expected a list of names"),
+        (
+            r#""env_read": "HOME""#,
+            "`capabilities.env_read` contains `HOME`; expected a list of names",
+        ),
         (
             r#""env_read": ["A-B"]"#,
-            "`capabilities.env_read` holds `A-B`; expected the name of a variable",
+            "`capabilities.env_read` contains `A-B`; expected a variable name",
         ),
         (
             r#""prompt_scope": "a\nb""#,
-            "`capabilities.prompt_scope` holds `a\nb`; expected one line of text",
+            "`capabilities.prompt_scope` contains `a\nb`; expected one line of text",
         ),
-        (r#""netwrk": "none""#, "`capabilities.netwrk` is not a key that is known"),
-        (r#""exec": null"#, "`capabilities.exec` is null; expected a value, or no such key"),
+        (r#""netwrk": "none""#, "unknown key `capabilities.netwrk`"),
+        (
+            r#""exec": null"#,
+            "`capabilities.exec` is null; expected a value; remove the key if there is none",
+        ),
     ] {
         let text = format!(r#"{{"schema_version": 3, "capabilities": {{{inner}}}}}"#);
         let found = problems(&text);
@@ -273,7 +286,7 @@ fn capabilities_are_strict() {
 }
 
 #[test]
-fn all_problems_come_at_once_with_their_places() {
+fn all_problems_are_reported_with_their_positions() {
     assert_eq!(
         problems(
             "{\n \"schema_version\": 2,\n \"runtime_roots\": [\"/a\", \"scripts\"],\n \"commands\": {\n  \
@@ -282,13 +295,13 @@ fn all_problems_come_at_once_with_their_places() {
         [
             "3:20 runtime_roots[0] must be a relative path",
             "5:40 command path \"bin/tool\" is not inside any runtime_roots",
-            "6:8 `commands.y.type` is missing; expected text",
+            "6:8 `commands.y.type` is missing; expected a string",
         ]
     );
 }
 
 #[test]
-fn the_older_file_is_used_where_possible() {
+fn usable_commands_of_the_legacy_file_are_read() {
     let text = r#"{"model": "x", "commands": {"tool": "scripts/tool", "win": "scripts/tool.cmd", "git": "scripts/tool",
         "bad": 5, "gone": "scripts/none", "up": "../x", "a b": "scripts/tool"}}"#;
     let (manifest, problems) = Manifest::parse_legacy(LEGACY_MANIFEST_FILE, text, &tree);
@@ -305,7 +318,7 @@ fn the_older_file_is_used_where_possible() {
 }
 
 #[test]
-fn two_manifests_must_be_valid_and_say_the_same() {
+fn two_manifests_must_be_valid_and_identical() {
     let good = r#"{"schema_version": 1, "commands": {"x": {"type": "system", "command": "x"}}}"#;
     let same = r#"{"commands": {"x": {"command": "x", "type": "system"}},
                    "schema_version": 1}"#;
@@ -325,13 +338,13 @@ fn two_manifests_must_be_valid_and_say_the_same() {
             (manifest.map(|manifest| manifest.commands.len()), codes.join(", "))
         })
     };
-    let told = |count: Option<usize>, codes: &str| Some((count, codes.to_owned()));
+    let result = |count: Option<usize>, codes: &str| Some((count, codes.to_owned()));
     assert_eq!(read(None, None), None);
-    assert_eq!(read(Some(good), None), told(Some(1), ""));
-    assert_eq!(read(None, Some(good)), told(Some(1), ""));
-    assert_eq!(read(Some(good), Some(same)), told(Some(1), ""));
+    assert_eq!(read(Some(good), None), result(Some(1), ""));
+    assert_eq!(read(None, Some(good)), result(Some(1), ""));
+    assert_eq!(read(Some(good), Some(same)), result(Some(1), ""));
     let conflict = "agent-skill.json manifest-conflict";
-    assert_eq!(read(Some(good), Some(other)), told(None, conflict));
-    assert_eq!(read(Some(bad), Some(good)), told(None, "agent-skill.json schema-version"));
-    assert_eq!(read(Some(good), Some(bad)), told(None, "csk-skill.json schema-version"));
+    assert_eq!(read(Some(good), Some(other)), result(None, conflict));
+    assert_eq!(read(Some(bad), Some(good)), result(None, "agent-skill.json schema-version"));
+    assert_eq!(read(Some(good), Some(bad)), result(None, "csk-skill.json schema-version"));
 }

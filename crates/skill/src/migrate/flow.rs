@@ -1,4 +1,5 @@
-//! Mappings in braces: `metadata: {author: me}`. Entries are taken out and added without touching the text of the others.
+//! Flow mappings such as `metadata: {author: me}`. Entries are removed and added without touching the text of the
+//! others.
 
 use std::ops::Range;
 
@@ -6,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{plain_or_json, scalar};
 
-/// Returns the lines of a mapping in braces with some of its entries taken out and others changed or added; `None` where it is none, or what goes
-/// has a comment.
+/// Returns the lines of a flow mapping after removing, changing and adding entries. Returns `None` if it is not a flow
+/// mapping, or if a removed entry has a comment.
 pub(super) fn edited(
     block: &str,
     old: &Map<String, Value>,
@@ -15,7 +16,7 @@ pub(super) fn edited(
 ) -> Option<String> {
     let braces = braces(block)?;
     let mut parts = braces.parts();
-    // What follows the last comma may be nothing but where the brace stands.
+    // The part after a trailing comma may only be the whitespace before the closing brace.
     let tail = parts.pop_if(|last| block[last.clone()].trim().is_empty());
     if parts.len() != old.len() {
         return None;
@@ -41,7 +42,7 @@ pub(super) fn edited(
     }
     let is_on_lines = tail.contains('\n');
     let comma = if has_comma && is_on_lines { "," } else { "" };
-    // `{ a: b }` has blanks at both ends, or at none.
+    // `{ a: b }` has blanks at both ends or at neither.
     let tail = if is_on_lines || !lead.is_empty() { tail } else { "" };
     let Braces { open, close, .. } = braces;
     Some(format!("{}{}{comma}{tail}{}", &block[..=open], kept.join(","), &block[close..]))
@@ -55,18 +56,18 @@ fn blanks_before(text: &str) -> &str {
     &text[..text.len() - text.trim_start().len()]
 }
 
-/// Where the parts of a mapping in braces stand.
+/// The positions of the parts of a flow mapping.
 struct Braces {
     open: usize,
     close: usize,
     /// The commas between its own entries.
     commas: Vec<usize>,
-    /// The beginnings of comments.
+    /// The start of each comment.
     comments: Vec<usize>,
 }
 
 impl Braces {
-    /// Returns what stands between the commas.
+    /// Returns the ranges between the commas.
     fn parts(&self) -> Vec<Range<usize>> {
         let starts = [self.open].into_iter().chain(self.commas.iter().copied());
         let ends = self.commas.iter().copied().chain([self.close]);
@@ -92,7 +93,7 @@ fn braces(block: &str) -> Option<Braces> {
                 }
                 '\'' | '"' if " \t\n[{,:".contains(before) => quote = Some(c),
                 '{' | '[' if open.is_none() => {
-                    // Only a value in braces is one: not a list, and not a brace in a text.
+                    // Only a value in braces counts: not a list, and not a brace inside a string.
                     if c == '[' || !block[..at].trim_end().ends_with(':') {
                         return None;
                     }

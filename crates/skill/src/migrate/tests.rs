@@ -14,7 +14,7 @@ fn is_valid(text: &str) {
 const V1: &str = "---\nskill_format: corteza.skill/v1\nname: auto\ndescription: Bounded research. # mine\nmodel_invocation: user-only\nside_effects: [filesystem, network]\nlibrary_depends: [pensar, llm.api]\nattach: false\ntools:\n  allow: [web_search, 'pensar::ingest_url']\n  deny: [Bash]\ntrust: package\ninteraction: returning\narguments:\n  schema: {type: object, properties: {topic: {type: string}}}\nmetadata:\n  author: me\n---\n\n# Steps\n\nDo it.\n";
 
 #[test]
-fn there_and_back_nothing_is_lost() {
+fn a_round_trip_loses_nothing() {
     let claude = to_claude(V1).unwrap().text;
     is_valid(&claude);
     let data = fields(&claude);
@@ -27,7 +27,7 @@ fn there_and_back_nothing_is_lost() {
     is_valid(&back);
     assert_eq!(fields(&back), fields(V1), "{back}");
     assert!(back.ends_with("# Steps\n\nDo it.\n"));
-    // Once more changes nothing.
+    // Converting again changes nothing.
     assert_eq!(to_v1(&back, None).unwrap().text, back);
     for words in ["auto", "disabled"] {
         let v1 = V1.replace("user-only", words);
@@ -36,7 +36,7 @@ fn there_and_back_nothing_is_lost() {
 }
 
 #[test]
-fn what_was_changed_meanwhile_holds() {
+fn edits_after_the_conversion_are_kept() {
     let claude = to_claude(V1).unwrap().text;
     let opened = claude.replace("disable-model-invocation: true\n", "");
     assert!(fields(&to_v1(&opened, None).unwrap().text).get("model_invocation").is_none());
@@ -49,7 +49,7 @@ fn what_was_changed_meanwhile_holds() {
 }
 
 #[test]
-fn what_is_changed_in_between_holds_in_every_field() {
+fn edits_of_every_field_survive_converting_back() {
     let claude = to_claude(&V1.replace("user-only", "disabled")).unwrap().text;
     let changed = claude
         .replace("user-invocable: false", "user-invocable: true")
@@ -62,7 +62,7 @@ fn what_is_changed_in_between_holds_in_every_field() {
 }
 
 #[test]
-fn nothing_is_lost_in_silence() {
+fn lossy_conversions_are_refused() {
     let text = |fields: &str| format!("---\nname: auto\ndescription: d\n{fields}---\n\nBody.\n");
     for fields in [
         "metadata: foo\nversion: 1\n",
@@ -82,7 +82,7 @@ fn nothing_is_lost_in_silence() {
         let text = text(&format!("skill_format: corteza.skill/v1\n{fields}"));
         assert!(to_claude(&text).is_err(), "{fields}");
     }
-    // Comments, blank lines and how lines end stay.
+    // Comments, blank lines and line endings are preserved.
     let kept = "---\r\nname: auto\r\ndescription: d\r\nallowed-tools: Read\r\n# about the licence\r\nlicense: MIT # mit\r\n# at the end\r\n---\r\n\r\nBody.\r\n";
     let migrated = to_v1(kept, None).unwrap().text;
     for part in [
@@ -96,7 +96,7 @@ fn nothing_is_lost_in_silence() {
 }
 
 #[test]
-fn comments_of_fields_that_change_stay() {
+fn comments_of_changed_fields_are_kept() {
     let v1 = "---\nskill_format: corteza.skill/v1\nname: auto\ndescription: 'd # no comment'\n# why these\ntools: # all of them\n  # the first\n  allow: [Read, 'Bash(echo # neither)']\ntrust: package # ours\nmetadata:\n  author: me # myself\n---\n\nBody.\n";
     let comments = ["# why these\n", "# all of them\n", "# the first\n", "# ours\n", "# myself\n"];
     let claude = to_claude(v1).unwrap().text;
@@ -110,11 +110,11 @@ fn comments_of_fields_that_change_stay() {
     }
     assert_eq!(fields(&back), fields(v1), "{back}");
     assert_eq!(to_v1(&back, None).unwrap().text, back);
-    // What is only added to keeps its lines.
+    // A field that only gains entries keeps its lines.
     assert!(claude.contains("metadata:\n  author: me # myself\n  corteza: "), "{claude}");
     let quoted = v1.replace("author: me", "author: 'me'");
     assert!(to_claude(&quoted).unwrap().text.contains("  author: 'me' # myself\n"));
-    // One that is written on one line stays on it.
+    // A mapping on one line stays on one line.
     let inline = v1.replace("metadata:\n  author: me # myself\n", "metadata: {author: me}\n");
     let claude = to_claude(&inline).unwrap().text;
     assert!(claude.contains("\nmetadata: {author: me, corteza: \""), "{claude}");
@@ -124,7 +124,7 @@ fn comments_of_fields_that_change_stay() {
 }
 
 #[test]
-fn lines_that_need_no_change_stay() {
+fn unchanged_lines_are_kept() {
     for (fields, migrated) in [
         (
             "description: d\n\nversion: 1.0\nlicense: MIT\nmetadata: {author: me}\n",
@@ -163,7 +163,7 @@ fn lines_that_need_no_change_stay() {
 }
 
 #[test]
-fn an_ad_hoc_bundle_becomes_one_of_this_format() {
+fn an_ad_hoc_bundle_is_converted() {
     let text = "---\nname: auto\ndescription: d\nversion: 1.0\nallowed-tools: Read, Bash(git log:*) Grep\ndisable-model-invocation: true\n---\nBody.\n";
     let sidecar =
         json!({"name": "auto", "description": "other", "side_effects": ["none"], "body": "x"});
@@ -185,7 +185,7 @@ fn an_ad_hoc_bundle_becomes_one_of_this_format() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_refused() {
+fn unreadable_input_is_refused() {
     assert!(to_v1("no frontmatter", None).is_err());
     assert!(to_claude("---\nname: a\n---\n").is_err());
     let broken = "---\nname: a\ndescription: d\nmetadata:\n  corteza: '{'\n---\n";

@@ -1,8 +1,10 @@
-//! Programs that pack and unpack. What an archive holds is not known here, so it goes into a folder of its own.
+//! Programs that pack and unpack. The contents of an archive are not known in advance, so it must be unpacked into its
+//! own folder.
 
 use super::{Program, Usage};
 
-/// What every way to call tar takes: without `--to-command`, `-I`, `--checkpoint-action`, `-F`, `--rsh-command`, `-P`, `-T` and `--absolute-names`.
+/// Common options of all tar calls: without `--to-command`, `-I`, `--checkpoint-action`, `-F`, `--rsh-command`, `-P`,
+/// `-T` and `--absolute-names`.
 const TAR: &str = "\
     -z|--gzip|--gunzip|--ungzip -j|--bzip2 -J|--xz --zstd -a|--auto-compress -v|--verbose -p|--preserve-permissions|--same-permissions \
     -k|--keep-old-files --skip-old-files --overwrite -m|--touch -O|--to-stdout --no-same-owner --no-same-permissions --strip-components=NUM \
@@ -26,7 +28,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["zip"],
-        // `-T` tests by another program; `-x` takes words until the next option.
+        // `-T` tests with another program; `-x` takes arguments until the next option.
         "zip(1), Info-ZIP 3.0",
         &[Usage::new(&["-r -q -v -j -9 -8 -7 -6 -5 -4 -3 -2 -1 -0 -D -X -u -y -l"], "WRITE READ*")],
     ),
@@ -34,7 +36,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["unzip"],
         "unzip(1), Info-ZIP 6.0",
         &[
-            // What stands after the archive is a name in it.
+            // The arguments after the archive are names in it.
             Usage::new(&["-l -t -v -p -c -z -q"], "READ TEXT*")
                 .needs("-l|-t|-v|-p|-c|-z")
                 .options_first(""),

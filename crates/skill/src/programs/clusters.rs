@@ -1,8 +1,8 @@
-//! Programs that ask a cluster, a container engine or a forge. What they change there is asked about.
+//! Programs that query a cluster, a container engine or a forge. Changes there need approval.
 
 use super::{Command, Commands, Program, Usage};
 
-/// kubectl's options for all commands: without `--kubeconfig`, `--server` and the like, which lead elsewhere or name programs.
+/// Global kubectl options: without `--kubeconfig`, `--server` and the like, which redirect it or name programs.
 const KUBE: &str =
     "-n|--namespace=TEXT --context=TEXT --cluster=TEXT --request-timeout=TEXT -v|--v=NUM";
 const GET: &str = "\
@@ -213,7 +213,7 @@ const DOCKER: &[Command] = &[
                 ),
                 Command::described(
                     &["config"],
-                    // Without one of these it prints what is in `.env` and the files of variables.
+                    // Without one of these it prints the contents of `.env` and the variable files.
                     &[Usage::new(
                         &["--services --volumes --images --profiles -q|--quiet --no-interpolate"],
                         "",
@@ -238,11 +238,11 @@ const DOCKER: &[Command] = &[
             "run", "exec", "build", "buildx", "start", "restart", "create", "attach", "stack",
             "service", "swarm", "plugin",
         ],
-        "runs commands in containers, which can be given the whole machine",
+        "runs commands in containers, which can be given access to the whole machine",
     ),
 ];
 
-/// helm's options for all commands: without `--kubeconfig`, `--kube-apiserver` and `--post-renderer`.
+/// Global helm options: without `--kubeconfig`, `--kube-apiserver` and `--post-renderer`.
 const HELM: &str = "-n|--namespace=TEXT --kube-context=TEXT --debug";
 
 const HELM_COMMANDS: &[Command] = &[

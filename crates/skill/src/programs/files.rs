@@ -4,7 +4,7 @@ use super::{Program, Usage};
 
 const COREUTILS: &str = "GNU coreutils 9.4 manual, options of each program";
 
-/// Digests: `md5sum` and its kin, all alike.
+/// `md5sum` and similar programs, which share their options.
 const SUMS: &str = "-b|--binary -c|--check -t|--text --tag -z|--zero --ignore-missing --quiet --status --strict -w|--warn \
      -a|--algorithm=TEXT -l|--length=NUM --version";
 
@@ -148,7 +148,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["find"],
-        // `-exec`, `-ok`, `-delete`, `-fprint` and `-files0-from` run, remove, write or are read, so they are not here.
+        // `-exec`, `-ok`, `-delete`, `-fprint` and `-files0-from` run programs, remove, write or read files, so they
+        // are omitted.
         "find(1), GNU findutils 4.9",
         &[Usage::new(
             &["-H -L -P -amin=TEXT -anewer=READ -atime=TEXT -cmin=TEXT -cnewer=READ -ctime=TEXT -daystart -depth \
@@ -203,7 +204,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["cp"],
-        // `-a`, `-d`, `-P`, `-l` and `-s` make links, which lead later writes elsewhere; `-T` merges folders.
+        // `-a`, `-d`, `-P`, `-l` and `-s` create links, which redirect later writes; `-T` merges folders.
         COREUTILS,
         &[Usage::new(
             &["-b --backup[=TEXT] -f|--force -i|--interactive -n|--no-clobber -p --preserve[=TEXT] -r|-R|--recursive \
@@ -228,7 +229,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["tee"],
-        // `-p` and `--output-error` only say what happens when a pipe breaks.
+        // `-p` and `--output-error` only control what happens when a pipe breaks.
         COREUTILS,
         &[Usage::new(&["-a|--append -i|--ignore-interrupts -p --version"], "WRITE*")],
     ),

@@ -1,8 +1,8 @@
-//! git: the commands that look at and change the working tree and the index, and the list of them all.
+//! git: the commands that inspect and change the working tree and the index, and the list of all commands.
 //!
-//! What is not here runs programs by an option (`rebase -x`, `-c`, `--exec-path`, `grep -O`), opens an editor or a pager of its own,
-//! signs with another program, or writes where it should read (`log --output`). Hooks, filters, aliases and drivers that the
-//! configuration of the repository names are the repository owner's.
+//! Omitted are options that run programs (`rebase -x`, `-c`, `--exec-path`, `grep -O`), open an editor or pager, sign
+//! with another program, or write where reading is expected (`log --output`). Hooks, filters, aliases and drivers in
+//! the configuration of the repository are its owner's responsibility.
 
 use super::git_history::{CAT_FILE, DIFF, LOG, PRINTERS, REVERT, SHORTLOG};
 use super::git_remote::{CLONE, FETCH, LS_REMOTE, PULL, PUSH, REMOTE};
@@ -28,7 +28,8 @@ const COMMANDS: &[Command] = &[
         "READ*",
     )]),
     Command::described(&["am"], &[Usage::new(
-        // What a patch names is not read here, so only calls that end a series, or go on with one that was asked about, are described.
+        // The paths in a patch are not checked here, so only calls are described that end a series, or continue one
+        // that was approved.
         &["-q|--quiet --abort --skip --quit"],
         "",
     )
@@ -38,7 +39,8 @@ const COMMANDS: &[Command] = &[
            -w --abbrev[=NUM] --date=TEXT --since=TEXT --reverse=TEXT --first-parent --minimal --color-lines --color-by-age -c"],
         "TEXT*",
     )]),
-    // A patch may name any file; without `--apply` these only look at it. One that git itself prints is the repository's own history.
+    // A patch may name any file; without `--apply` these only inspect it. A patch that git prints itself comes from
+    // the repository's own history.
     Command::described(&["apply"], &[Usage::new(&["--index --cached -3|--3way -R|--reverse -q|--quiet -v|--verbose"], ""), Usage::new(
         &["--stat --numstat --summary --check --index --cached -R|--reverse -z -p=NUM -C=NUM --unidiff-zero --recount \
            --exclude=TEXT --include=TEXT --ignore-space-change --ignore-whitespace --inaccurate-eof --allow-empty \
@@ -76,13 +78,13 @@ const COMMANDS: &[Command] = &[
            --orphan=TEXT --ignore-skip-worktree-bits -m|--merge --conflict=TEXT --overlay --no-overlay --overwrite-ignore"],
         "TEXT*",
     )]),
-    // What it removes follows from ignore rules, and may steer programs.
+    // What it removes depends on ignore rules, and may affect how programs run.
     Command::described(&["clean"], &[Usage::new(
         &["-d -f|--force -n|--dry-run -q|--quiet -e|--exclude=TEXT -x -X"],
         "TEXT*",
     )
     .needs("-n")]),
-    // One of these gives the message, or says that none is wanted: without, an editor opens.
+    // One of these sets the message, or says that none is wanted: otherwise an editor opens.
     Command::described(&["commit"], &[Usage::new(
         &["-a|--all -m|--message=TEXT -F|--file=SENT -C|--reuse-message=TEXT --fixup=COMMIT --squash=COMMIT --amend --no-edit \
            -q|--quiet -v|--verbose -s|--signoff --no-signoff -n|--no-verify --allow-empty --allow-empty-message --author=TEXT \
@@ -130,7 +132,7 @@ const COMMANDS: &[Command] = &[
         "TEXT*",
     )]),
     Command::described(&["hash-object"], &[Usage::new(&["-t=TEXT --stdin --no-filters"], "READ*")]),
-    // A template would bring hooks.
+    // A template could contain hooks.
     Command::described(&["init"], &[Usage::new(&["-q|--quiet -b|--initial-branch=TEXT --object-format=TEXT"], "WRITE?")]),
     Command::described(&["log", "show", "whatchanged", "rev-list"], &[Usage::new(&[DIFF, LOG], "TEXT*")]),
     Command::described(&["reflog"], &[Usage::new(&[DIFF, LOG], "TEXT*")]),
@@ -269,7 +271,7 @@ const STASH: Commands = Commands {
     bare: &[STASHED],
 };
 
-// Without `-u` and `-a`, which take away files that git does not know, as `git clean` does.
+// Without `-u` and `-a`, which remove untracked files, as `git clean` does.
 const STASHED: Usage = Usage::new(
     &["-S|--staged -k|--keep-index --no-keep-index -q|--quiet -m|--message=TEXT"],
     "TEXT*",

@@ -2,7 +2,8 @@
 
 use super::Usage;
 
-/// What every command that shows differences takes: git-diff(1), without `--output`, `--ext-diff` and `--textconv`.
+/// Common options of all commands that show differences: git-diff(1), without `--output`, `--ext-diff` and
+/// `--textconv`.
 pub(super) const DIFF: &str = "\
     -p|-u|--patch -s|--no-patch -U[=NUM] --unified[=NUM] --output-indicator-new=TEXT --raw --patch-with-raw --indent-heuristic \
     --no-indent-heuristic --minimal --patience --histogram --anchored=TEXT --diff-algorithm=TEXT --stat[=TEXT] --stat-width=NUM \
@@ -16,7 +17,7 @@ pub(super) const DIFF: &str = "\
     -I|--ignore-matching-lines=TEXT --inter-hunk-context=NUM -W|--function-context --exit-code --quiet --no-ext-diff --no-textconv \
     --ignore-submodules[=TEXT] --src-prefix=TEXT --dst-prefix=TEXT --no-prefix --default-prefix --line-prefix=TEXT --ita-invisible-in-index";
 
-/// What git-log(1) and git-rev-list(1) take beside that, without `--show-signature`.
+/// Additional options of git-log(1) and git-rev-list(1), without `--show-signature`.
 pub(super) const LOG: &str = "\
     --follow --no-decorate --decorate[=TEXT] --decorate-refs=TEXT --decorate-refs-exclude=TEXT --source --mailmap --no-mailmap \
     --use-mailmap --log-size -L=TEXT -n|--max-count=NUM --skip=NUM --since=TEXT --after=TEXT --until=TEXT --before=TEXT --author=TEXT \
@@ -39,7 +40,7 @@ pub(super) const REVERT: &str = "\
     -x -r -m|--mainline=NUM -n|--no-commit --no-edit -s|--signoff --ff --allow-empty --allow-empty-message --keep-redundant-commits \
     -X|--strategy-option=TEXT --skip --quit --abort --no-gpg-sign --reference";
 
-/// git-cat-file(1): without `--filters` and `--textconv`, and without batches, which read orders.
+/// git-cat-file(1): without `--filters` and `--textconv`, and without batch modes, which read commands.
 pub(super) const CAT_FILE: &str = "-e -p -t -s --allow-unknown-type";
 
 pub(super) const PRINTERS: &[Usage] = &[Usage::new(&["-v|--verbose -s|--stat-only"], "READ*")];

@@ -1,8 +1,8 @@
 //! git's commands that talk to other repositories.
 //!
-//! A repository on this machine has hooks and a configuration of its own, so an operand is the name of a remote or an address of
-//! another machine. `--upload-pack`, `--receive-pack`, `--exec`, `--repo`, `--template` and `-c` are not here, nor are `--bare` and
-//! `--mirror`, which make a repository of a folder without a `.git`.
+//! A local repository has its own hooks and configuration, so an operand must be the name of a remote or a URL on
+//! another machine. `--upload-pack`, `--receive-pack`, `--exec`, `--repo`, `--template` and `-c` are omitted, and so
+//! are `--bare` and `--mirror`, which create a repository without a `.git` folder.
 
 use super::{Command, Commands, Usage};
 

@@ -1,15 +1,15 @@
-//! Programs that run code which they are given or find, beside interpreters ([`crate::interpreters`]). A rule for one of them means
-//! arbitrary code.
+//! Programs that run code they are given or find, other than interpreters ([`crate::interpreters`]). A rule for one of
+//! them permits arbitrary code.
 
 use super::Program;
 
-const CODE: &str = "runs the code that it is given";
-const OTHERS: &str = "starts the program that it is given";
-const PROJECT: &str = "runs what the project's files say";
-const REMOTE: &str = "runs commands on other machines, and here by its options";
+const CODE: &str = "runs the code passed to it";
+const OTHERS: &str = "starts the program passed to it";
+const PROJECT: &str = "runs code from the project's files";
+const REMOTE: &str = "runs commands on other machines, and locally through its options";
 
-/// Those of which a lone `--version` prints a line and ends. `cargo`, `go` and `yarn` are not among them: files of the project choose
-/// which program answers.
+/// Programs for which a lone `--version` only prints a line. `cargo`, `go` and `yarn` are omitted: project files
+/// choose which program answers.
 pub(super) const PRINT_VERSION: &[&str] = &[
     "make",
     "gmake",
@@ -54,7 +54,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "code",
         ],
         "manual page of each editor and pager",
-        "can start any program from inside",
+        "can start any program interactively",
     ),
     Program::launcher(
         &[
@@ -191,7 +191,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "ghc", "nasm", "gdb", "lldb", "objdump",
         ],
         "gcc(1): -wrapper, -fplugin, @file; ld(1): plugins; gdb(1)",
-        "loads plugins and starts programs by its options",
+        "loads plugins and starts programs through its options",
     ),
     Program::launcher(
         &[
@@ -305,7 +305,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "bat",
         ],
         "manual page of each",
-        "can start or change anything by its options",
+        "can start or change anything through its options",
     ),
     Program::launcher(
         &[
@@ -321,6 +321,6 @@ pub(super) const PROGRAMS: &[Program] = &[
             "ollama",
         ],
         "documentation of each agent",
-        "is an agent of its own, which runs programs",
+        "is an agent, which runs programs",
     ),
 ];

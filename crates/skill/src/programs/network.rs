@@ -2,8 +2,8 @@
 
 use super::{Program, Usage};
 
-/// Options of curl that neither read nor write a file by themselves. `-K`, `-O`, `-n`, `-x`, `--next`, `--trace`, `--libcurl`, `--engine`
-/// and all the rest are not here.
+/// curl options that neither read nor write a file. `-K`, `-O`, `-n`, `-x`, `--next`, `--trace`, `--libcurl`,
+/// `--engine` and all others are omitted.
 const CURL: &str = "\
     -s|--silent -S|--show-error -f|--fail --fail-with-body --fail-early -L|--location -i|--include|--show-headers -I|--head -v|--verbose \
     -G|--get -k|--insecure -X|--request=TEXT -H|--header=DATA -A|--user-agent=TEXT -e|--referer=TEXT -u|--user=TEXT -b|--cookie=COOKIE \
@@ -24,7 +24,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program::described(&["curl"], "curl(1), curl 8.5", &[Usage::new(&[CURL], "URL*")]),
     Program::described(
         &["wget"],
-        // Without `-O` the address names the file.
+        // Without `-O`, the URL determines the file name.
         "wget(1), GNU Wget 1.21",
         &[
             Usage::new(&[WGET, "-O|--output-document=OUT -c|--continue"], "URL*").needs("-O"),

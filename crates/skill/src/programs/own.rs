@@ -1,6 +1,7 @@
-//! csk and openskills themselves: what they do counts, not what they are.
+//! csk and openskills themselves.
 //!
-//! Whatever changes what the user trusts is asked about, whatever a skill allows. Whatever runs programs is a launcher.
+//! Commands that change what the user trusts always need approval, whatever a skill allows. Commands that run programs
+//! are launchers.
 
 use super::{Command, Commands, Program, ProgramKind, Usage};
 
@@ -53,7 +54,7 @@ const OPENSKILLS: &[Command] = &[
             commands: &[
                 Command::described(&["show", "stats", "tail"], LOG),
                 Command::described(&["verify"], &[Usage::new(&["--json"], "READ?")]),
-                trust(&["archive", "export"], "moves or sends the record of what happened"),
+                trust(&["archive", "export"], "moves or exports the audit log"),
             ],
             bare: &[],
         },
@@ -64,7 +65,7 @@ const OPENSKILLS: &[Command] = &[
             options: "",
             commands: &[
                 Command::described(&["list"], &[Usage::new(&["--json"], "")]),
-                trust(&["revoke"], "takes approvals back"),
+                trust(&["revoke"], "revokes approvals"),
             ],
             bare: &[],
         },
@@ -77,7 +78,7 @@ const OPENSKILLS: &[Command] = &[
                 Command::described(&["list"], &[Usage::new(&["--json"], "")]),
                 trust(
                     &["add", "remove", "sync", "install"],
-                    "changes which servers are started and believed",
+                    "changes which servers are started and trusted",
                 ),
             ],
             bare: &[],
@@ -100,16 +101,16 @@ const OPENSKILLS: &[Command] = &[
         },
     ),
     Command::described(&["completions"], &[Usage::new(&[], "TEXT")]),
-    Command::launcher(&["run", "test", "replay", "exec"], "runs scripts of skills"),
+    Command::launcher(&["run", "test", "replay", "exec"], "runs skill scripts"),
     Command::launcher(
         &["skillify"],
-        "runs the program that `--summarize` names, and reads packages",
+        "runs the program passed to `--summarize`, and reads packages",
     ),
     trust(&["approve"], "approves skills"),
     trust(&["trust"], "trusts folders"),
     trust(&["enable", "disable"], "enables and disables skills"),
     trust(&["install", "remove", "migrate"], "changes which skills are installed"),
-    trust(&["hook", "policy", "config", "key", "keys"], "changes how openskills decides"),
+    trust(&["hook", "policy", "config", "key", "keys"], "changes the openskills policy"),
 ];
 
 const CSK: &[Command] = &[
@@ -168,7 +169,7 @@ const CSK: &[Command] = &[
             options: "",
             commands: &[
                 Command::described(&["resolve"], &[Usage::new(&["--json"], "READ?")]),
-                trust(&["add", "remove"], "changes which projects csk works on"),
+                trust(&["add", "remove"], "changes which projects csk manages"),
             ],
             bare: &[],
         },
@@ -182,7 +183,7 @@ const CSK: &[Command] = &[
         },
     ),
     Command::described(&["completions"], &[Usage::new(&[], "TEXT")]),
-    Command::launcher(&["exec"], "runs commands of skills"),
+    Command::launcher(&["exec"], "runs skill commands"),
     trust(
         &["add", "remove", "install", "update", "upgrade", "import", "lock", "init", "bootstrap"],
         "changes which skills are installed",

@@ -1,15 +1,15 @@
-//! Package managers: what only looks is described, everything that installs, builds or runs is a launcher.
+//! Package managers: read-only commands are described; everything that installs, builds or runs code is a launcher.
 
 use super::{Command, Commands, Program, Usage};
 
-const SCRIPTS: &str = "runs scripts of the project and of its packages";
+const SCRIPTS: &str = "runs scripts of the project and its packages";
 
-/// npm takes any option with one dash or two and cuts them short, so only these are known.
+/// npm accepts any option with one dash or two, and abbreviated, so only these are listed.
 const NPM: &str = "--json --depth=NUM -g|--global -a|--all -l|--long --parseable --omit=TEXT";
 
 const NPM_COMMANDS: &[Command] = &[
     Command::described(&["ls", "list", "ll", "la"], &[Usage::new(&[NPM], "TEXT*")]),
-    // An address or `user/name` would be fetched by git, and built.
+    // A URL or `user/name` would be fetched with git and built.
     Command::described(
         &["view", "info", "show", "v"],
         &[Usage::new(&["--json"], "PACKAGE? TEXT*")],

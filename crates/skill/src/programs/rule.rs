@@ -1,22 +1,22 @@
-//! What a rule about shell commands means for the machine: a program that is known, or any code at all.
+//! What a rule about shell commands permits: one known program, or arbitrary code.
 
 use super::launchers::PRINT_VERSION;
 use super::{Commands, ProgramKind, find, plain_name};
 use crate::{AllowedTools, ToolRule, interpreters};
 
-/// What a rule about shell commands lets happen.
+/// What a rule about shell commands permits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleMeaning {
-    /// One program, as far as its description goes, or exactly the words of the rule.
+    /// One program, within its description, or exactly the arguments in the rule.
     Program(String),
-    /// Arbitrary code, and why.
+    /// Arbitrary code, and the reason.
     AnyCode(String),
 }
 
 /// Tools whose rules are about shell commands.
 const SHELL_TOOLS: [&str; 3] = ["Bash", "Terminal", "PowerShell"];
 
-/// Returns what `Bash(specifier)` means; without a specifier it is any command.
+/// Returns what `Bash(specifier)` permits; without a specifier, any command.
 pub fn meaning(specifier: Option<&str>) -> RuleMeaning {
     let any = |why: &str| RuleMeaning::AnyCode(why.to_owned());
     let specifier = specifier.map(str::trim).filter(|text| !matches!(*text, "*" | ":*"));
@@ -58,7 +58,7 @@ pub fn prints_version(program: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Returns how a program runs arbitrary code when it is called with words that begin so.
+/// Returns how a program runs arbitrary code when it is called with arguments that start with `words`.
 fn runs_code(kind: ProgramKind, words: &[&str]) -> Option<&'static str> {
     match kind {
         ProgramKind::Launcher(how) => Some(how),
@@ -77,8 +77,8 @@ fn runs_code(kind: ProgramKind, words: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Returns how one of several commands runs arbitrary code. A command that a description leaves out, such as `git difftool`, is
-/// asked about each time, so it does not count for the whole of a program that is mostly described.
+/// Returns how one of several subcommands runs arbitrary code. A subcommand that is not described, such as `git
+/// difftool`, needs approval each time, so it does not make a mostly described program a launcher.
 fn any_launcher(commands: &Commands) -> Option<&'static str> {
     let launcher = |command: &super::Command| match command.kind {
         ProgramKind::Launcher(how) => Some(how),
@@ -87,7 +87,7 @@ fn any_launcher(commands: &Commands) -> Option<&'static str> {
     commands.commands.iter().find_map(launcher)
 }
 
-/// Returns the rules of a list that mean arbitrary code, each with why.
+/// Returns the rules in a list that permit arbitrary code, each with the reason.
 pub fn launcher_rules(tools: &AllowedTools) -> impl Iterator<Item = (String, String)> {
     tools.rules.iter().filter_map(|rule| match rule {
         ToolRule::Rule { tool, specifier } if SHELL_TOOLS.contains(&tool.as_str()) => {

@@ -1,4 +1,4 @@
-//! Programs that show the state of the machine, and small words of the shell.
+//! Programs that show the state of the machine, and simple shell builtins.
 
 use super::{Program, Usage};
 
@@ -7,7 +7,7 @@ const BASH: &str = "bash(1), shell builtin commands";
 
 pub(super) const PROGRAMS: &[Program] = &[
     Program::described(&["true", "false", ":"], BASH, &[Usage::TEXT]),
-    // Names with `[` in them are looked at before this: bash evaluates them.
+    // Names that contain `[` are checked earlier, because bash evaluates them.
     Program::described(&["test", "["], BASH, &[Usage::TEXT]),
     Program::described(&["cd"], BASH, &[Usage::new(&["-L -P -e"], "READ?")]),
     Program::described(&["pwd"], BASH, &[Usage::new(&["-L|--logical -P|--physical"], "").only_prints()]),
@@ -47,7 +47,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         COREUTILS,
         &[Usage::new(&["-g|--group -G|--groups -n|--name -r|--real -u|--user -z|--zero --version"], "TEXT*").only_prints()],
     ),
-    // An operand would set the name.
+    // An operand would set the host name.
     Program::described(&["hostname"], "hostname(1)", &[Usage::new(&["-a -A -d -f -i -I -s"], "")]),
     Program::described(&["printenv"], COREUTILS, &[Usage::new(&["-0|--null --version"], "TEXT*").only_prints()]),
     Program::described(
@@ -77,7 +77,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     )]),
     Program::described(
         &["lsof"],
-        // `-D` writes a cache of devices, `-k`, `-m` and `-A` load kernel files.
+        // `-D` writes a device cache; `-k`, `-m` and `-A` load kernel files.
         "lsof(8), lsof 4.95",
         &[Usage::new(&["-i[=TEXT] -n -P -t -p=TEXT -u=TEXT -c=TEXT -a -l -w -s[=TEXT]"], "READ*")],
     ),
@@ -98,7 +98,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     )]),
     Program::described(
         &["nvidia-smi"],
-        // Everything that sets something needs an option that is not here.
+        // Everything that changes a setting needs an option that is omitted here.
         "nvidia-smi --help",
         &[Usage::new(
             &["-L|--list-gpus -q|--query -i|--id=TEXT -d|--display=TEXT --query-gpu=TEXT --query-compute-apps=TEXT --format=TEXT \

@@ -3,17 +3,17 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::AllowedTools;
 
-/// Calls `look` with every usage of the table and what it belongs to.
-fn usages(look: &mut dyn FnMut(&str, &Usage)) {
-    fn kind_of(name: &str, kind: ProgramKind, look: &mut dyn FnMut(&str, &Usage)) {
+/// Calls `visit` with every usage in the table and the program it belongs to.
+fn usages(visit: &mut dyn FnMut(&str, &Usage)) {
+    fn kind_of(name: &str, kind: ProgramKind, visit: &mut dyn FnMut(&str, &Usage)) {
         match kind {
             ProgramKind::Described(usages) => {
-                usages.iter().for_each(|usage| look(name, usage));
+                usages.iter().for_each(|usage| visit(name, usage));
             }
             ProgramKind::Commands(commands) => {
-                commands.bare.iter().for_each(|usage| look(name, usage));
+                commands.bare.iter().for_each(|usage| visit(name, usage));
                 for command in commands.commands {
-                    kind_of(&format!("{name} {}", command.names[0]), command.kind, look);
+                    kind_of(&format!("{name} {}", command.names[0]), command.kind, visit);
                 }
             }
             ProgramKind::Launcher(how) | ProgramKind::ChangesTrust(how) => {
@@ -22,17 +22,17 @@ fn usages(look: &mut dyn FnMut(&str, &Usage)) {
         }
     }
     for program in all() {
-        kind_of(program.names[0], program.kind, look);
+        kind_of(program.names[0], program.kind, visit);
     }
 }
 
 #[test]
-fn the_table_is_written_as_it_is_read() {
+fn every_entry_of_the_table_is_well_formed() {
     let mut names = BTreeSet::new();
     for program in all() {
         assert!(!program.source.is_empty(), "{:?}", program.names);
         for name in program.names {
-            assert!(names.insert(*name), "`{name}` is described twice");
+            assert!(names.insert(*name), "`{name}` is a duplicate");
         }
     }
     usages(&mut |name, usage| {
@@ -57,7 +57,7 @@ fn the_table_is_written_as_it_is_read() {
         for needed in usage.needs.split_whitespace().flat_map(|group| group.split('|')) {
             assert!(
                 spellings.contains(needed),
-                "{name} needs `{needed}`, which is no option of it"
+                "{name} needs `{needed}`, which is not one of its options"
             );
         }
         let stars = usage.all_operands().iter().filter(|(_, count)| *count == Count::Any).count();
@@ -66,7 +66,7 @@ fn the_table_is_written_as_it_is_read() {
 }
 
 #[test]
-fn a_rule_means_a_program_or_any_code() {
+fn a_rule_permits_one_program_or_arbitrary_code() {
     for (rule, program) in [
         ("Bash(git:*)", "git"),
         ("Bash(git status)", "git"),

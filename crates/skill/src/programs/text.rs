@@ -4,14 +4,15 @@ use super::{Program, Usage};
 
 const COREUTILS: &str = "GNU coreutils 9.4 manual, options of each program";
 
-/// Options of sed but for the script itself and `-i`. `-f` names a script that nobody reads here, `-s` only changes line numbers.
+/// sed options except the script itself and `-i`. `-f` names a script file that is not checked; `-s` only changes line
+/// numbers.
 const SED: &str = "-n|--quiet|--silent -E|-r|--regexp-extended -s|--separate -u|--unbuffered -z|--null-data --posix --debug --sandbox \
      -e|--expression=SED --version";
 
 pub(super) const PROGRAMS: &[Program] = &[
     Program::described(
         &["echo"],
-        // Whatever is no option is printed.
+        // Every argument that is not an option is printed.
         "bash(1), echo",
         &[Usage::TEXT],
     ),
@@ -127,7 +128,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["jq"],
-        // `-L` names folders of modules. No program of jq writes, runs or sends anything.
+        // `-L` names module folders. A jq program cannot write, run or send anything.
         "jq(1), jq 1.7",
         &[Usage::new(
             &["-n|--null-input -R|--raw-input -s|--slurp -c|--compact-output -r|--raw-output --raw-output0 \
@@ -140,7 +141,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["yq"],
-        // Version 4; `-i` writes and `--split-exp` makes files, `--from-file` and `env` are as in jq.
+        // Version 4; `-i` writes, `--split-exp` creates files, `--from-file` and `env` are as in jq.
         "yq(1), mikefarah/yq 4",
         &[Usage::new(
             &["-r|--unwrapScalar -o|--output-format=TEXT -p|--input-format=TEXT -P|--prettyPrint -C|--colors \
@@ -151,7 +152,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["sed", "gsed"],
-        // Scripts are held to printing, deleting and replacing: see the role SED.
+        // Scripts are restricted to printing, deleting and replacing: see the role SED.
         "sed(1), GNU sed 4.9",
         &[Usage::new(&[SED, "-i|--in-place[=ENDING]"], "SED READ*").writes_if("-i")],
     ),
@@ -173,7 +174,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["hexdump"],
-        // `-f` names a file of formats, which can do no more than print.
+        // `-f` names a format file, which can only print.
         "hexdump(1), util-linux 2.39",
         &[Usage::new(&["-b -c -C|--canonical -d -n|--length=NUM -o -s|--skip=NUM -v -x"], "READ*")],
     ),

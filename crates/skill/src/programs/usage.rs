@@ -1,33 +1,34 @@
-//! How a described program is called: its options and operands, written in one line each.
+//! Usage descriptions of programs: options and operands, each on one line.
 //!
-//! An option is `-a`, `-a|--all` (spellings of one option), `-n|--lines=NUM` (it takes an argument) or `--color[=TEXT]` (it may
-//! take one, joined to it). `-#` is a number with a dash. Two roles after the `=` are two arguments. An operand is a role; `?` after it
-//! means that it may be missing, `*` that there may be any number.
+//! An option is `-a`, `-a|--all` (spellings of one option), `-n|--lines=NUM` (takes an argument) or `--color[=TEXT]`
+//! (takes an optional argument, attached to it). `-#` is a number with a dash. Two roles after the `=` are two
+//! arguments. An operand is a role; `?` marks it as optional, `*` as repeatable.
 
 /// One way to call a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
-    /// The options: groups, so that commands can share them.
+    /// The options, in groups that commands can share.
     pub options: &'static [&'static str],
     /// The operands.
     pub operands: &'static str,
-    /// One option of each of these must be there.
+    /// One option from each of these is required.
     pub needs: &'static str,
-    /// Options that turn files that are read into files that are written.
+    /// Options that make the program write to its input files.
     pub writes_if: &'static str,
-    /// Whether no option of the program, described or not, writes, runs or sends anything: then a word that is not known,
-    /// such as a pattern, does no harm.
+    /// Whether no option of the program, described or not, writes, runs or sends anything. Unknown arguments, such as
+    /// patterns, are then harmless.
     pub only_prints: bool,
-    /// For a program that takes every word after its first operand for another operand: the options that it knows there all the same.
+    /// For a program that treats every argument after its first operand as another operand: the options that it still
+    /// recognizes there.
     pub options_first: Option<&'static str>,
-    /// Whether every word is mere text, those with a dash as well.
+    /// Whether every argument is plain text, even those with a dash.
     pub is_all_text: bool,
 }
 
 impl Usage {
     /// No options and no operands.
     pub const NOTHING: Self = Self::new(&[], "");
-    /// A program that does the same with any words.
+    /// A program that does the same with any arguments.
     pub(crate) const TEXT: Self =
         Self { is_all_text: true, ..Self::new(&[], "TEXT*").only_prints() };
 
@@ -51,8 +52,8 @@ impl Usage {
         Self { writes_if, ..self }
     }
 
-    pub(crate) const fn options_first(self, but_for: &'static str) -> Self {
-        Self { options_first: Some(but_for), ..self }
+    pub(crate) const fn options_first(self, exceptions: &'static str) -> Self {
+        Self { options_first: Some(exceptions), ..self }
     }
 
     pub(crate) const fn only_prints(self) -> Self {
@@ -64,12 +65,12 @@ impl Usage {
         self.options.iter().flat_map(|group| Self::options_of(group))
     }
 
-    /// Reads a group of options.
+    /// Parses a group of options.
     pub fn options_of(group: &'static str) -> impl Iterator<Item = OptionUsage> {
         group.split_whitespace().map(OptionUsage::read)
     }
 
-    /// Returns the roles of its operands, each with how often it may stand.
+    /// Returns the roles of its operands, each with how often it may occur.
     pub fn all_operands(&self) -> Vec<(Role, Count)> {
         let count = |text: &'static str| match text.strip_suffix('*') {
             Some(role) => (role, Count::Any),
@@ -83,12 +84,12 @@ impl Usage {
     }
 }
 
-/// How often an operand may stand.
+/// How often an operand may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     /// Once.
     One,
-    /// Once or not at all.
+    /// At most once.
     Optional,
     /// Any number of times.
     Any,
@@ -97,20 +98,20 @@ pub enum Count {
 /// An option of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionUsage {
-    /// Its spellings, the first of which it is known by.
+    /// Its spellings, the main one first.
     pub names: Vec<&'static str>,
-    /// What follows it.
+    /// The arguments it takes.
     pub arity: Arity,
 }
 
-/// What follows an option.
+/// The arguments of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arity {
-    /// Nothing.
+    /// None.
     Flag,
-    /// Something that is joined to it, or nothing.
+    /// An optional argument, attached to the option.
     Optional(Role),
-    /// As many words.
+    /// One argument per role.
     Required(Vec<Role>),
 }
 
@@ -127,42 +128,42 @@ impl OptionUsage {
     }
 }
 
-/// What an argument is to a program.
+/// The meaning of an argument to a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Text that is shown, searched for or compared; names of things that are no files; commits.
+    /// Text that is shown, searched for or compared; names of things other than files; commits.
     Text,
-    /// A number, with a unit perhaps.
+    /// A number, optionally with a unit.
     Number,
     /// A file or a folder that is read.
     Read,
-    /// A name or a file, where an address would be fetched from another machine.
+    /// A name or a file; a URL would be fetched from another machine.
     Local,
-    /// A file or a folder that is made, changed or removed.
+    /// A file or a folder that is created, changed or removed.
     Write,
-    /// A file that the output of a program goes to which is not there to write.
+    /// The output file of a program that otherwise only reads.
     Output,
     /// A folder that files are put into; it may be the workspace itself.
     Destination,
-    /// A folder that gets whatever an archive holds, so it must not be the workspace itself.
+    /// A folder that receives the contents of an archive, so it must not be the workspace itself.
     Folder,
     /// A file or a folder that is copied under its own name.
     Copied,
     /// A file or a folder that is moved under its own name.
     Moved,
-    /// A file or a folder that is removed; a pattern removes links, and follows none.
+    /// A file or a folder that is removed; a pattern removes links without following them.
     Removed,
-    /// A commit, and nothing that is written before it with a colon.
+    /// A commit, without a prefix that ends in a colon.
     Commit,
-    /// A format of git that verifies no signature, which would run gpg.
+    /// A git format that does not verify signatures, which would run gpg.
     Pretty,
     /// A repository as `owner/name`.
     Hub,
-    /// The name of a skill, as a model gives it.
+    /// The name of a skill, as given by a model.
     Skill,
     /// A format that begins with a `+`.
     Format,
-    /// An address that is fetched.
+    /// A URL that is fetched.
     Url,
     /// A file that is sent to another machine.
     Sent,
@@ -174,9 +175,9 @@ pub enum Role {
     Form,
     /// Cookies: text with a `=`.
     Cookie,
-    /// What curl prints at the end.
+    /// The format that curl prints at the end.
     WriteOut,
-    /// The ending of a file's name.
+    /// A file name suffix.
     Ending,
     /// A script of sed.
     Sed,
@@ -220,14 +221,14 @@ impl Role {
         ("KEY", Self::Key),
     ];
 
-    /// Reads a role. The table is checked by a test, so every name in it is known.
+    /// Parses a role. A test checks the table, so every name in it is known.
     fn read(name: &str) -> Self {
         let known = Self::NAMES.iter().find(|(known, _)| *known == name);
-        // The strictest one, should a test ever have missed one.
+        // The strictest role, in case the test missed a name.
         known.map_or(Self::Folder, |(_, role)| *role)
     }
 
-    /// Returns true for a name that is known.
+    /// Returns true for a known role.
     #[cfg(test)]
     pub(crate) fn is_known(name: &str) -> bool {
         Self::NAMES.iter().any(|(known, _)| *known == name)

@@ -1,13 +1,14 @@
-//! The links of HTML that stands in Markdown.
+//! Links in HTML that is embedded in Markdown.
 
 use pulldown_cmark::{Event, Options, Parser};
 
-/// The attributes that hold the address of something.
+/// The attributes that contain a link target.
 const ATTRIBUTES: [&str; 2] = ["href", "src"];
 
-/// Returns the targets of `href` and `src` in the HTML of a Markdown text, as they are written. HTML in code is an example.
+/// Returns the targets of `href` and `src` in the HTML of a Markdown text, as written. HTML in code blocks is an
+/// example and is skipped.
 pub(super) fn links(text: &str) -> Vec<String> {
-    // Markdown is parsed only where there can be such a link at all.
+    // Parse the Markdown only if it can contain such a link.
     let has_attribute = |name: &str| {
         text.as_bytes().windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
     };
@@ -18,7 +19,7 @@ pub(super) fn links(text: &str) -> Vec<String> {
     for event in Parser::new_ext(text, Options::empty()) {
         match event {
             Event::Html(part) | Event::InlineHtml(part) => html.push_str(&part),
-            // A tag does not go on behind other text.
+            // A tag does not continue after other text.
             _ => html.push('\n'),
         }
     }
@@ -46,7 +47,7 @@ fn without_comments(html: &str) -> String {
 fn attributes(tag: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let is_end = |c: char| c.is_whitespace() || c == '=';
-    // The name of the tag comes first.
+    // The tag name comes first.
     let mut rest = tag.find(char::is_whitespace).map_or("", |at| &tag[at..]).trim_start();
     while !rest.is_empty() {
         let (name, after) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
@@ -57,7 +58,7 @@ fn attributes(tag: &str) -> Vec<(&str, &str)> {
         };
         let quote = value.chars().next().filter(|c| ['"', '\''].contains(c));
         let (value, after) = match quote {
-            // Without its end a value is none, and what follows belongs to it.
+            // A value without its closing quote is dropped, because the rest of the tag belongs to it.
             Some(quote) => value[1..].split_once(quote).unwrap_or_default(),
             None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
         };

@@ -1,8 +1,8 @@
-//! Reads frontmatter that is not valid YAML, entry by entry.
+//! Parses frontmatter that is not valid YAML, entry by entry.
 //!
-//! An entry is a line `key: …` and the deeper lines under it. Each is read by itself, so one broken
-//! entry hides no other. A broken entry whose value is plain running text is taken as if it had been
-//! quoted (P2): that is what its author meant in nearly all real files.
+//! An entry is a `key: …` line with the deeper lines under it. Each is parsed separately, so one broken entry does not
+//! hide another. If the value of a broken entry is plain prose, it is read as if it were quoted (P2), which is what
+//! the author meant in nearly all real files.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use std::ops::Range;
 use super::{Data, Entry, Mapping, Node, Problem, TAB_HINT, events, repair, trimmed};
 use crate::{Code, field};
 
-/// The most entries of one mapping that are looked at by themselves.
+/// Maximum number of entries in one mapping that are parsed separately.
 const MAX_ENTRIES: usize = 256;
-/// How deep inside an entry a broken line is still looked for.
+/// How deep inside an entry to look for a broken line.
 const MAX_DEPTH: usize = 3;
 
-/// Reads the entries of `text[range]`. `whole` is what is wrong with it as a whole; it is reported
-/// unless a better report of a single entry takes its place.
+/// Reads the entries of `text[range]`. `whole` is the problem with the text as a whole; it is reported unless a single
+/// entry yields a more precise one.
 pub(super) fn read(text: &str, range: Range<usize>, whole: Problem) -> (Mapping, Vec<Problem>) {
     let mut reader = Reader { text, problems: Vec::new(), broken: Vec::new() };
     let entries = reader.entries(&range, 0);
     let mut problems = std::mem::take(&mut reader.problems);
-    // Aliases to another entry, or a break that no single entry shows: the whole is still not YAML.
+    // An alias to another entry, or an error that no single entry shows: the whole is still not valid YAML.
     if problems.is_empty() {
         problems.push(whole);
     }
@@ -42,7 +42,7 @@ impl Reader<'_> {
             self.problems.push(Problem::new(Code::YamlSyntax, range.start..range.start, message));
             return Vec::new();
         }
-        // What stands before the first entry belongs to none, and must not vanish without a word.
+        // Text before the first entry belongs to none, and must be reported.
         self.refuse(&(range.start..chunks.first().map_or(range.end, |chunk| chunk.start)));
         let mut entries: Vec<Entry> = Vec::new();
         let mut seen = HashSet::new();
@@ -51,7 +51,7 @@ impl Reader<'_> {
             if seen.insert(entry.key.clone()) {
                 entries.push(entry);
             } else {
-                let message = format!("the key `{}` stands twice", entry.key);
+                let message = format!("duplicate key `{}`", entry.key);
                 self.problems.push(Problem::new(Code::DuplicateKey, entry.key_range, message));
             }
         }
@@ -106,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a stretch that is no entry, unless there is nothing in it.
+    /// Reports text that is not an entry, unless it is blank.
     fn refuse(&mut self, range: &Range<usize>) {
         let is_content =
             |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -115,18 +115,18 @@ impl Reader<'_> {
         let start = range.start + (line.as_ptr() as usize - inside.as_ptr() as usize);
         let place = trimmed(self.text, &(start..start + line.len()));
         self.problems.push(if line.starts_with('\t') {
-            Problem::new(Code::YamlTab, start..start + 1, "a tab indents this line")
+            Problem::new(Code::YamlTab, start..start + 1, "this line is indented with a tab")
                 .with_hint(TAB_HINT)
         } else {
             let lacks_blank =
                 line.split_once(':').is_some_and(|(key, _)| field::owner(key.trim()).is_some());
             let problem = Problem::new(Code::YamlSyntax, place, "this line is not `key: value`");
-            if lacks_blank { problem.with_hint("put a blank after the colon") } else { problem }
+            if lacks_blank { problem.with_hint("put a space after the colon") } else { problem }
         });
     }
 }
 
-/// Splits into stretches that start at a line of the least indentation and hold all deeper lines.
+/// Splits the text into chunks that start at a line with the least indentation and include all deeper lines.
 fn chunks(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let is_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -143,7 +143,7 @@ fn chunks(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
             starts.push(at);
             let after = &text[at + line.len()..range.end];
             let opened = rest.split_once(':').and_then(|(_, value)| opened_quote(value));
-            // A quote that is never closed must not swallow the entries after it.
+            // An unclosed quote must not swallow the entries after it.
             open_quote = opened.filter(|quote| after.contains(*quote));
         } else if open_quote.is_some_and(|quote| line.contains(quote)) {
             open_quote = None;
@@ -154,13 +154,13 @@ fn chunks(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Returns true unless a line of the least indentation continues the entry before it: a list may stand
-/// at the indentation of its key, and a bracket may be closed there. A tab was meant as indentation.
+/// Returns true unless a line with the least indentation continues the previous entry: a list may have the same
+/// indentation as its key, and a bracket may be closed there. A leading tab was meant as indentation.
 fn starts_entry(line: &str) -> bool {
     !line.starts_with("- ") && line.trim() != "-" && !line.starts_with(['\t', '}', ']'])
 }
 
-/// Returns the quote that a value opens and does not close on its own line.
+/// Returns the quote that a value opens but does not close on the same line.
 fn opened_quote(value: &str) -> Option<char> {
     let value = value.trim();
     let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''))?;

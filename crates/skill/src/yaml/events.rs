@@ -1,4 +1,4 @@
-//! One pass of the event parser into a tree, within limits.
+//! Builds a tree from one pass of the event parser, within limits.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -7,9 +7,9 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 
 use super::{Data, Entry, MAX_ALIAS_BYTES, MAX_DEPTH, MAX_NODES, Node, Problem, TAB_HINT};
 use crate::Code;
-use crate::characters::{Place, code_of, describe, suspicious};
+use crate::characters::{FileSection, code_of, describe, suspicious};
 
-/// Reads one document. Offsets in the result are moved by `base`.
+/// Reads one document. Offsets in the result are shifted by `base`.
 pub(super) fn read(text: &str, base: usize) -> Result<(Option<Node>, Vec<Problem>), Problem> {
     let options = granit_parser::options! {
         flow_nesting_limit: MAX_DEPTH,
@@ -44,20 +44,20 @@ struct Frame {
 
 enum Open {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, seen: Seen, key: Key },
+    Map { entries: Vec<Entry>, seen: KeySet, key: Key },
 }
 
-/// The keys of a mapping so far. Nearly all mappings are small, and then a look at each key is quicker than a table.
+/// The keys of a mapping so far. Nearly all mappings are small, where a linear search is faster than a hash set.
 #[derive(Default)]
-struct Seen {
+struct KeySet {
     few: Vec<String>,
     many: HashSet<String>,
 }
 
-impl Seen {
+impl KeySet {
     const FEW: usize = 16;
 
-    /// Returns false if the key was there.
+    /// Returns false if the key is a duplicate.
     fn insert(&mut self, key: &str) -> bool {
         if self.few.iter().any(|seen| seen == key) || self.many.contains(key) {
             return false;
@@ -71,11 +71,11 @@ impl Seen {
     }
 }
 
-/// What the next node of a mapping is.
+/// The state of the next node in a mapping.
 enum Key {
     Awaited,
     Text(String, Range<usize>),
-    /// A key that was reported; its value is passed over.
+    /// A key that was reported; its value is skipped.
     Unusable,
 }
 
@@ -113,14 +113,14 @@ impl Builder<'_> {
             }
             Event::MappingStart(_, anchor, _) => {
                 let open =
-                    Open::Map { entries: Vec::new(), seen: Seen::default(), key: Key::Awaited };
+                    Open::Map { entries: Vec::new(), seen: KeySet::default(), key: Key::Awaited };
                 self.open(range.start, anchor, open)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range)?,
             Event::Alias(id) => {
                 // An alias inside its own anchor has no node yet.
                 let Some(node) = self.anchors.get(&id).cloned() else {
-                    let message = "an alias refers to the value that it is part of";
+                    let message = "an alias refers to the value that contains it";
                     return Err(Problem::new(Code::YamlSyntax, range, message));
                 };
                 let (nodes, bytes) = weight(&node);
@@ -133,14 +133,16 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Reports characters that an escape brings in: what may not stand in the file may not hide there.
+    /// Reports characters written as escapes: what is not allowed in the file must not hide there either.
     fn check_escapes(&mut self, text: &str, range: &Range<usize>) {
         let source = &self.text[range.start - self.base..range.end - self.base];
         for (_, character) in suspicious(text).filter(|(_, character)| !source.contains(*character))
         {
-            let code = code_of(character, Place::Frontmatter);
-            let message = format!("an escape brings in a character: {}", describe(character));
-            self.problems.push(Problem::new(code, range.clone(), message).with_hint("remove it"));
+            let code = code_of(character, FileSection::Frontmatter);
+            let message =
+                format!("this escape produces a forbidden character: {}", describe(character));
+            self.problems
+                .push(Problem::new(code, range.clone(), message).with_hint("remove the escape"));
         }
     }
 
@@ -159,7 +161,7 @@ impl Builder<'_> {
             Open::List(items) => Data::List(items),
             Open::Map { entries, .. } => Data::Map(entries),
         };
-        // A block collection ends where the next token starts: its own end is that of its last value.
+        // A block collection ends where the next token starts, so use the end of its last value.
         let last = match &data {
             Data::List(items) => items.last().map(|item| item.range.end),
             Data::Map(entries) => {
@@ -201,19 +203,21 @@ impl Builder<'_> {
     fn count(&mut self, nodes: usize, range: &Range<usize>) -> Result<(), Problem> {
         self.nodes += nodes;
         let message = if self.nodes > MAX_NODES {
-            format!("the frontmatter holds more than {MAX_NODES} values, aliases expanded")
+            format!(
+                "the frontmatter contains more than {MAX_NODES} values, counting expanded aliases"
+            )
         } else if self.alias_bytes > MAX_ALIAS_BYTES {
             format!("aliases add more than {MAX_ALIAS_BYTES} bytes to the frontmatter")
         } else {
             return Ok(());
         };
         Err(Problem::new(Code::YamlTooBig, range.clone(), message)
-            .with_hint("move the data into a file of the skill, for example under `assets/`"))
+            .with_hint("move the data into a file, for example under `assets/`"))
     }
 
     fn range(&self, span: &Span) -> Range<usize> {
         let range = span.byte_range().unwrap_or(0..0);
-        // A plain scalar's span may reach over the blanks after it.
+        // The span of a plain scalar may include trailing blanks.
         let end = self
             .text
             .get(range.clone())
@@ -238,20 +242,19 @@ impl Builder<'_> {
             | ErrorKind::TabAtBlockScalarStart
             | ErrorKind::TabInIndentation
             | ErrorKind::TabInPlainScalar => {
-                Problem::new(Code::YamlTab, self.tab_near(at), "a tab indents this line")
+                Problem::new(Code::YamlTab, self.tab_near(at), "this line is indented with a tab")
                     .with_hint(TAB_HINT)
             }
             ErrorKind::MappingValueNotAllowed
             | ErrorKind::InvalidColonPlacement
             | ErrorKind::SimpleKeyExpected => problem.with_hint(
-                "quote a value that holds a colon, and write every field as `key: value`",
+                "quote values that contain a colon, and write every field as `key: value`",
             ),
             ErrorKind::InvalidTrailingSingleQuotedScalar => {
-                problem.with_hint("inside single quotes, write a quote twice")
+                problem.with_hint("double any quote inside single quotes")
             }
-            ErrorKind::UnknownQuotedScalarEscape => problem.with_hint(
-                "use single quotes, in which a backslash means nothing, or write it twice",
-            ),
+            ErrorKind::UnknownQuotedScalarEscape => problem
+                .with_hint("use single quotes, in which a backslash is literal, or write `\\\\`"),
             ErrorKind::InvalidQuotedScalarIndent => {
                 problem.with_hint("indent every line of the value")
             }
@@ -259,7 +262,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the tab that indents a line at or after `at`, which is where the parser noticed it.
+    /// Returns the tab that indents a line at or after `at`, where the parser noticed it.
     fn tab_near(&self, at: usize) -> Range<usize> {
         let line = self.text[..at].rfind('\n').map_or(0, |before| before + 1);
         let indents = |&(tab, _): &(usize, &str)| {
@@ -280,10 +283,10 @@ fn too_deep(range: Range<usize>) -> Problem {
         range,
         format!("the frontmatter is nested more than {MAX_DEPTH} levels deep"),
     )
-    .with_hint("move the data into a file of the skill, for example under `assets/`")
+    .with_hint("move the data into a file, for example under `assets/`")
 }
 
-/// Returns how many nodes and bytes of text a copy of `node` adds.
+/// Returns the number of nodes and bytes of text that a copy of `node` adds.
 fn weight(node: &Node) -> (usize, usize) {
     let add = |(nodes, bytes): (usize, usize), (n, b): (usize, usize)| (nodes + n, bytes + b);
     match &node.data {
@@ -297,18 +300,18 @@ fn weight(node: &Node) -> (usize, usize) {
     }
 }
 
-fn key_of(node: Node, seen: &mut Seen) -> Result<(String, Range<usize>), Problem> {
+fn key_of(node: Node, seen: &mut KeySet) -> Result<(String, Range<usize>), Problem> {
     let kind = node.kind();
     let Data::Text { text, .. } = node.data else {
         return Err(Problem::new(
             Code::KeyNotText,
             node.range,
-            format!("this key is {kind}; expected text"),
+            format!("this key is {kind}; expected a string"),
         ));
     };
     if seen.insert(&text) {
         return Ok((text, node.range));
     }
-    Err(Problem::new(Code::DuplicateKey, node.range, format!("the key `{text}` stands twice"))
-        .with_hint("keep one of them; two readers could take two different ones"))
+    Err(Problem::new(Code::DuplicateKey, node.range, format!("duplicate key `{text}`"))
+        .with_hint("keep only one; which one is used depends on the parser"))
 }

@@ -1,24 +1,25 @@
-//! The quick way for the plainest frontmatter: lines of `key: words`, and one level of such lines below a key.
+//! The fast path for the simplest frontmatter: `key: words` lines, and one level of such lines under a key.
 //!
-//! Nearly all skills are written so, and the full parser costs more than everything else about reading one. What is
-//! not beyond doubt the same to every YAML reader is left to the full parser; a test compares the two.
+//! Nearly all skills are written this way, and the full parser costs more than everything else about reading one.
+//! Anything that some YAML parser could read differently is left to the full parser; a test compares the two.
 
 use std::ops::Range;
 
 use super::{Data, Entry, Node};
 
-/// More entries than this are no plain frontmatter.
+/// Frontmatter with more entries is left to the full parser.
 const MAX_ENTRIES: usize = 64;
-/// A longer key is none.
+/// A longer key is left to the full parser.
 const MAX_KEY: usize = 64;
 
-/// Reads `text`, whose offsets are moved by `base`. `None` means that the full parser has to.
+/// Reads `text`, with offsets shifted by `base`. `None` means that the full parser must read it.
 pub(super) fn read(text: &str, base: usize) -> Option<Vec<Entry>> {
     let mut lines = Lines { text, at: 0 }.peekable();
     let mut entries: Vec<Entry> = Vec::with_capacity(8);
     while let Some(line) = lines.next() {
         let (indent, key, words) = entry(text, line)?;
-        if indent != 0 || entries.len() >= MAX_ENTRIES || is_twice(&entries, &text[key.clone()]) {
+        if indent != 0 || entries.len() >= MAX_ENTRIES || is_duplicate(&entries, &text[key.clone()])
+        {
             return None;
         }
         let value = if words.is_empty() {
@@ -38,7 +39,7 @@ pub(super) fn read(text: &str, base: usize) -> Option<Vec<Entry>> {
     (!entries.is_empty()).then_some(entries)
 }
 
-/// Reads the lines below a key without a value: a mapping of words.
+/// Reads the lines under a key without a value: a mapping of words.
 fn nested(
     text: &str,
     lines: &mut std::iter::Peekable<Lines<'_>>,
@@ -56,7 +57,7 @@ fn nested(
         if !fits
             || words.is_empty()
             || entries.len() >= MAX_ENTRIES
-            || is_twice(&entries, &text[key.clone()])
+            || is_duplicate(&entries, &text[key.clone()])
         {
             return None;
         }
@@ -71,12 +72,12 @@ fn nested(
     (!entries.is_empty()).then_some(entries)
 }
 
-/// Returns true if a key stands in `entries`, which are few.
-fn is_twice(entries: &[Entry], key: &str) -> bool {
+/// Returns true if `entries`, which are few, contain the key.
+fn is_duplicate(entries: &[Entry], key: &str) -> bool {
     entries.iter().any(|entry| entry.key == key)
 }
 
-/// Splits a line into its indent, its key and its words. Anything but such a line is `None`.
+/// Splits a line into its indent, key and words. Returns `None` for any other line.
 fn entry(text: &str, line: Range<usize>) -> Option<(usize, Range<usize>, Range<usize>)> {
     let content = &text[line.clone()];
     let indent = content.bytes().take_while(|&byte| byte == b' ').count();
@@ -99,10 +100,10 @@ fn entry(text: &str, line: Range<usize>) -> Option<(usize, Range<usize>, Range<u
     is_plain(words).then_some((indent, start..start + key, place))
 }
 
-/// Returns true for words that are a plain scalar on one line, whatever surrounds them.
+/// Returns true for words that are a plain scalar on one line in any context.
 fn is_plain(words: &str) -> bool {
     let bytes = words.as_bytes();
-    // A colon before a blank starts a value, a hash after one starts a comment.
+    // A colon before a blank starts a value, and a hash after one starts a comment.
     let is_split = |pair: &[u8]| matches!(pair, [b':', b' '] | [b' ', b'#']);
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)
         && bytes.last() != Some(&b':')
@@ -111,7 +112,7 @@ fn is_plain(words: &str) -> bool {
         && !is_null(words)
 }
 
-/// Returns true for characters that mean nothing but themselves to every reader.
+/// Returns true for characters that every parser reads literally.
 fn is_clear(character: char) -> bool {
     match character {
         ' '..='~' | '‘' | '’' | '“' | '”' | '–' | '—' | '…' | '→' | '•' => true,
@@ -136,7 +137,7 @@ fn moved(range: Range<usize>, base: usize) -> Range<usize> {
     range.start + base..range.end + base
 }
 
-/// The places of the lines of a text, line feeds left out.
+/// The ranges of the lines in a text, without line feeds.
 #[derive(Clone)]
 struct Lines<'a> {
     text: &'a str,
@@ -165,12 +166,12 @@ mod tests {
     use super::super::events;
     use super::*;
 
-    /// Whatever the quick way reads, the full parser reads the same, places included.
+    /// Checks that the full parser reads the same as the fast path, including positions.
     fn check(text: &str) -> bool {
         let Some(entries) = read(text, 4) else { return false };
         let (node, problems) = match events::read(text, 4) {
             Ok(read) => read,
-            Err(problem) => panic!("{text:?} is refused: {problem:?}"),
+            Err(problem) => panic!("{text:?} is rejected: {problem:?}"),
         };
         assert!(problems.is_empty(), "{text:?}: {problems:?}");
         match node.map(|node| node.data) {
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_lines_are_read_the_quick_way() {
+    fn plain_lines_take_the_fast_path() {
         for text in [
             "name: pdf\ndescription: Reads PDFs. Use when asked.\n",
             "name:   pdf  \nmetadata:\n  author: me\n  version: 1.0\nlicense: MIT",
@@ -236,12 +237,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn the_quick_way_never_differs(text in "([a-c]{0,2}(: |:|)( {0,3})[a-z0-9 :#'\"\\-\\[\\]{},&*!|>%@`?~.—é\t]{0,8}\n? {0,3}){0,6}") {
+        fn the_fast_path_never_differs(text in "([a-c]{0,2}(: |:|)( {0,3})[a-z0-9 :#'\"\\-\\[\\]{},&*!|>%@`?~.—é\t]{0,8}\n? {0,3}){0,6}") {
             check(&text);
         }
 
         #[test]
-        fn lines_like_those_of_skills_never_differ(
+        fn realistic_lines_never_differ(
             text in "((name|description|license|metadata|  author|  version|    deep|a.b|true|null): ?[A-Za-z0-9 ,.:#/()—é'\"-]{0,16}\n){1,6}",
         ) {
             check(&text);

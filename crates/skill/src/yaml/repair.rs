@@ -1,12 +1,12 @@
-//! Takes a value that lacks its quotes as the text that was meant (P2).
+//! Reads a value that lacks its quotes as the string that was meant (P2).
 
 use std::ops::Range;
 
 use super::{Problem, TAB_HINT, trimmed};
 use crate::{Code, field};
 
-/// The value of `key`, in `text[range]`, as if it had been quoted, with the report that says so; or the
-/// better report, if there is one, of why it cannot be taken as text.
+/// Returns the value of `key`, in `text[range]`, as if it were quoted, with a diagnostic; or a more precise diagnostic
+/// if it cannot be read as a string.
 pub(super) fn quoted(
     text: &str,
     key: &str,
@@ -20,7 +20,7 @@ pub(super) fn quoted(
     {
         return Err(Some(problem));
     }
-    // A value that starts on a line of its own was meant as something nested, unless it can only be text.
+    // A value that starts on its own line was meant to be nested, unless it can only be a string.
     let is_below = text[lead..range.start].contains('\n');
     if !is_running_text(key, value) || (is_below && !field::is_free_text(key)) {
         return Err(None);
@@ -33,33 +33,33 @@ pub(super) fn quoted(
     Ok((folded, range, problem))
 }
 
-/// Returns true if a value was meant as plain text.
+/// Returns true if a value was meant as prose.
 fn is_running_text(key: &str, value: &str) -> bool {
     match value.chars().next() {
         None | Some('"' | '\'' | '|' | '>') => false,
-        // An alias that stands alone is an alias, wherever it is.
+        // A lone alias is always an alias.
         Some('*') if !value.contains(char::is_whitespace) => false,
-        // Elsewhere these would be a list, an alias or a tag that is broken, and not text.
+        // In other fields these start a broken list, alias or tag, and not prose.
         Some('[' | '{' | '&' | '!' | '*' | '-') => field::is_free_text(key),
         Some(_) => true,
     }
 }
 
-/// Returns the better report for a value whose only quote is the one it starts with.
+/// Returns a more precise diagnostic for a value whose only quote is its first character.
 fn unclosed_quote(key: &str, range: &Range<usize>, value: &str) -> Option<Problem> {
     let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''))?;
     if value.matches(quote).count() > 1 {
         return None;
     }
-    let message = format!("the quote that the value of `{key}` starts with is never closed");
+    let message = format!("the opening quote in the value of `{key}` is never closed");
     Some(
         Problem::new(Code::YamlSyntax, range.start..range.start + 1, message)
-            .with_hint("close it, or remove it"),
+            .with_hint("add the closing quote, or remove the opening one"),
     )
 }
 
-/// Returns the better report for a line of a value that a tab indents, or that would be a field of its
-/// own if it were not indented. `value` starts at `start`, right after the colon.
+/// Returns a more precise diagnostic for a line that is indented with a tab, or that would be its own field if it were
+/// not indented. `value` starts at `start`, right after the colon.
 fn misplaced_line(key: &str, start: usize, value: &str) -> Option<Problem> {
     let mut at = start;
     for (number, line) in value.split_inclusive('\n').enumerate() {
@@ -70,13 +70,14 @@ fn misplaced_line(key: &str, start: usize, value: &str) -> Option<Problem> {
             continue;
         }
         if line[..line.len() - content.len()].contains('\t') {
-            let problem = Problem::new(Code::YamlTab, place - 1..place, "a tab indents this line");
+            let problem =
+                Problem::new(Code::YamlTab, place - 1..place, "this line is indented with a tab");
             return Some(problem.with_hint(TAB_HINT));
         }
         let name = content.split(':').next().unwrap_or_default();
         if content[name.len()..].starts_with(':') && field::owner(name).is_some() {
             let message = format!("this line is indented, so it is part of `{key}`");
-            let hint = format!("remove the blanks before `{name}`");
+            let hint = format!("remove the spaces before `{name}`");
             return Some(
                 Problem::new(Code::YamlSyntax, place..place + name.len(), message).with_hint(hint),
             );
@@ -88,12 +89,12 @@ fn misplaced_line(key: &str, start: usize, value: &str) -> Option<Problem> {
 fn reason(text: &str) -> String {
     match text.chars().next() {
         Some(first) if "@`%*&![]{},-?".contains(first) => {
-            format!("it starts with `{first}`, which means something else in YAML")
+            format!("it starts with `{first}`, which has a special meaning in YAML")
         }
         _ if text.contains(": ") || text.ends_with(':') => {
-            "it holds a colon, which starts a new value in YAML".to_owned()
+            "it contains a colon, which starts a new value in YAML".to_owned()
         }
-        _ => "as it stands it is not valid YAML".to_owned(),
+        _ => "without quotes it is not valid YAML".to_owned(),
     }
 }
 
@@ -104,16 +105,16 @@ fn hint(key: &str, text: &str) -> String {
     }
     let end: String = text.chars().skip(text.chars().count().saturating_sub(12)).collect();
     let start: String = text.chars().take(30).collect();
-    format!("put it in quotes: `{key}: '{start}…{end}'` (a quote inside is written twice)")
+    format!("quote it: `{key}: '{start}…{end}'` (double any quote inside)")
 }
 
-/// Returns `text` as YAML reads it back, whatever it holds.
+/// Returns `text` in single quotes, escaped so that YAML reads it back unchanged.
 pub(crate) fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Joins lines as YAML folds running text (a line break is a space, a blank line a line break), without
-/// comments. Returns the text and where in `value` it ends.
+/// Joins lines as YAML folds prose (a line break becomes a space, a blank line a line break) and drops comments.
+/// Returns the text and the offset in `value` where it ends.
 fn folded(value: &str) -> (String, usize) {
     let mut folded = String::new();
     let (mut breaks, mut at, mut end) = (0, 0, 0);
@@ -137,7 +138,7 @@ fn folded(value: &str) -> (String, usize) {
     (folded, end)
 }
 
-/// Returns a line up to a `#` that starts it or follows a blank.
+/// Returns a line up to a `#` at its start or after a blank.
 fn without_comment(line: &str) -> &str {
     let starts = line.match_indices('#').map(|(at, _)| at);
     let comment = starts
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn running_text_is_folded_and_loses_its_comments() {
+    fn prose_is_folded_without_its_comments() {
         for (value, text) in [
             ("Use when: asked", "Use when: asked"),
             ("Use when: asked # todo\n# internal\n", "Use when: asked"),

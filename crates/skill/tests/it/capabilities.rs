@@ -1,7 +1,9 @@
-//! The lattice of capabilities: meeting narrows, in any order, and every declaration has its place in it.
+//! The capability lattice: combining narrows, in any order, and so does every declaration.
 
 use proptest::prelude::*;
-use skill::capabilities::{Anchor, Capabilities, Cover, Declared, Host, Place, Reach, ToolLimits};
+use skill::capabilities::{
+    Anchor, AnchoredFolder, Capabilities, Cover, Declared, Host, Reach, ToolLimits,
+};
 use skill::{
     AllowedTools, DeclaredCapabilities, DeclaredFilesystem, DeclaredList, Input, Strictness, parse,
 };
@@ -11,9 +13,9 @@ fn host() -> impl Strategy<Value = Host> {
     proptest::sample::select(names.to_vec()).prop_map(|name| Host::parse(name).unwrap())
 }
 
-fn place() -> impl Strategy<Value = Place> {
+fn folder() -> impl Strategy<Value = AnchoredFolder> {
     let paths = ["/", "/a", "/a/b", "/a/bc", "~/a", "~/a/b", ".", "src", "src/x", "/etc"];
-    proptest::sample::select(paths.to_vec()).prop_map(|path| Place::parse(path).unwrap())
+    proptest::sample::select(paths.to_vec()).prop_map(|path| AnchoredFolder::parse(path).unwrap())
 }
 
 fn reach<T: Cover + std::fmt::Debug>(
@@ -42,7 +44,7 @@ fn tools() -> impl Strategy<Value = ToolLimits> {
 
 fn capabilities() -> impl Strategy<Value = Capabilities> {
     let name = || proptest::sample::select(vec!["git", "jq", "sh"]).prop_map(str::to_owned);
-    let files = (reach(place()), reach(place()), reach(host()));
+    let files = (reach(folder()), reach(folder()), reach(host()));
     (files, reach(name()), reach(name()), reach(name()), tools()).prop_map(
         |((read, write, network), exec, env, secrets, tools)| Capabilities {
             read,
@@ -60,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2048))]
 
     #[test]
-    fn meeting_is_a_lattice(a in capabilities(), b in capabilities(), c in capabilities()) {
+    fn meet_is_a_lattice_operation(a in capabilities(), b in capabilities(), c in capabilities()) {
         prop_assert_eq!(a.meet(&b), b.meet(&a), "commutative");
         prop_assert_eq!(a.meet(&b).meet(&c), a.meet(&b.meet(&c)), "associative");
         prop_assert_eq!(a.meet(&a), a.clone(), "idempotent");
@@ -68,12 +70,12 @@ proptest! {
         let met = a.meet(&b);
         prop_assert!(a.covers(&met) && b.covers(&met), "never widens");
         prop_assert!(met.covers(&met) && Capabilities::everything().covers(&met));
-        prop_assert!(a.covers(&Capabilities::nothing()), "nothing is in everything");
+        prop_assert!(a.covers(&Capabilities::nothing()), "everything covers nothing");
     }
 
     #[test]
-    fn what_is_met_reaches_what_both_reach(
-        a in reach(place()), b in reach(place()), one in place(), h in reach(host()), i in reach(host()), name in host(),
+    fn meet_allows_what_both_allow(
+        a in reach(folder()), b in reach(folder()), one in folder(), h in reach(host()), i in reach(host()), name in host(),
     ) {
         prop_assert_eq!(a.meet(&b).has(&one), a.has(&one) && b.has(&one));
         prop_assert_eq!(h.meet(&i).has(&name), h.has(&name) && i.has(&name));
@@ -81,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn hosts_are_compared_by_their_parts() {
+fn hosts_are_compared_by_label() {
     for (rule, host, covers) in [
         ("example.com", "EXAMPLE.com.", true),
         ("example.com", "www.example.com", false),
@@ -103,7 +105,7 @@ fn hosts_are_compared_by_their_parts() {
 }
 
 #[test]
-fn places_are_compared_by_their_parts_and_never_lead_up() {
+fn folders_are_compared_by_component_and_never_contain_dot_dot() {
     for (rule, path, covers) in [
         ("/project", "/project/a", true),
         ("/project", "/projectile", false),
@@ -114,11 +116,12 @@ fn places_are_compared_by_their_parts_and_never_lead_up() {
         ("/", "/etc", true),
         ("/", "~/a", false),
     ] {
-        let (rule, path) = (Place::parse(rule).unwrap(), Place::parse(path).unwrap());
+        let (rule, path) =
+            (AnchoredFolder::parse(rule).unwrap(), AnchoredFolder::parse(path).unwrap());
         assert_eq!(rule.covers(&path), covers, "{rule} {path}");
     }
     for bad in ["", "..", "/a/../b", "~/..", "a\0b", "a\\..\\b", "a\nb"] {
-        assert_eq!(Place::parse(bad), None, "{bad:?}");
+        assert_eq!(AnchoredFolder::parse(bad), None, "{bad:?}");
     }
 }
 
@@ -130,17 +133,17 @@ fn declared(fields: &str, manifest: Option<&DeclaredCapabilities>) -> Declared {
 }
 
 #[test]
-fn what_is_not_declared_is_unknown_and_granted_as_little_as_can_be() {
+fn undeclared_capabilities_get_the_minimum_grant() {
     let silent = declared("", None);
     assert_eq!(silent, Declared::default());
     let granted = silent.ceiling();
     assert!(
-        granted.read.has(&Place::at(Anchor::Skill))
-            && granted.read.has(&Place::at(Anchor::Workspace))
+        granted.read.has(&AnchoredFolder::at(Anchor::Skill))
+            && granted.read.has(&AnchoredFolder::at(Anchor::Workspace))
     );
     assert!(
-        !granted.write.has(&Place::at(Anchor::Skill))
-            && !granted.read.has(&Place::parse("/etc").unwrap())
+        !granted.write.has(&AnchoredFolder::at(Anchor::Skill))
+            && !granted.read.has(&AnchoredFolder::parse("/etc").unwrap())
     );
     assert!(granted.network.is_nothing() && granted.exec.is_nothing() && granted.env.is_nothing());
 }
@@ -153,7 +156,7 @@ fn every_declaration_narrows() {
     let shell = declared("allowed-tools: Bash(git:*)\n", None);
     let git = Reach::only(["git".to_owned()]);
     assert_eq!((shell.write, shell.exec), (Some(Reach::Everything), Some(git)));
-    // A rule for what runs code means any program.
+    // A rule for a launcher permits any program.
     for rules in ["Bash", "Bash(git:*) Bash(python3:*)", "Bash(convert:*)", "Bash(npm test)"] {
         let any = declared(&format!("allowed-tools: {rules}\n"), None);
         assert_eq!(any.exec, Some(Reach::Everything), "{rules}");
@@ -161,7 +164,7 @@ fn every_declaration_narrows() {
     let web = declared("allowed-tools: WebFetch(domain:docs.test)\n", None);
     assert_eq!(web.network, Some(Reach::only([Host::parse("docs.test").unwrap()])));
     assert_eq!(declared("allowed-tools: WebSearch\n", None).network, Some(Reach::Everything));
-    // An empty list and a rule that cannot be read allow nothing.
+    // An empty list and a malformed rule allow nothing.
     for nothing in ["allowed-tools: []\n", "allowed-tools: 'Bash('\n"] {
         assert_eq!(declared(nothing, None).tools, ToolLimits::nothing(), "{nothing}");
     }
@@ -175,7 +178,7 @@ fn every_declaration_narrows() {
 }
 
 #[test]
-fn a_manifest_is_held_to_its_words() {
+fn a_manifest_is_converted_exactly() {
     let manifest = DeclaredCapabilities {
         network: Some(DeclaredList::Only(vec!["*.a.test".into(), "not a host".into()])),
         filesystem: Some(DeclaredFilesystem::Paths(vec!["src".into(), "../up".into()])),
@@ -186,8 +189,11 @@ fn a_manifest_is_held_to_its_words() {
     };
     let found = declared("", Some(&manifest));
     assert_eq!(found.network, Some(Reach::only([Host::parse("*.a.test").unwrap()])));
-    assert_eq!(found.write, Some(Reach::only([Place::parse("src").unwrap()])));
-    assert!(found.read.as_ref().unwrap().has(&Place::at(Anchor::Skill)), "a skill can read itself");
+    assert_eq!(found.write, Some(Reach::only([AnchoredFolder::parse("src").unwrap()])));
+    assert!(
+        found.read.as_ref().unwrap().has(&AnchoredFolder::at(Anchor::Skill)),
+        "a skill can read itself"
+    );
     assert_eq!(
         (found.exec.as_ref(), found.env.as_ref()),
         (Some(&Reach::nothing()), Some(&Reach::only(["TOKEN".to_owned()])))
@@ -199,5 +205,8 @@ fn a_manifest_is_held_to_its_words() {
         filesystem: Some(DeclaredFilesystem::Repo),
         ..DeclaredCapabilities::default()
     };
-    assert_eq!(declared("", Some(&repo)).write, Some(Reach::only([Place::at(Anchor::Workspace)])));
+    assert_eq!(
+        declared("", Some(&repo)).write,
+        Some(Reach::only([AnchoredFolder::at(Anchor::Workspace)]))
+    );
 }

@@ -1,4 +1,4 @@
-//! The list of codes in the documentation is the list in the program.
+//! Checks that the documented list of codes is current.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,16 @@ use skill::{Code, Severity, Strictness};
 fn the_reference_of_codes_is_current() {
     let mut page = String::from(
         "# Diagnostics\n\n\
-         Every problem that is reported has one of these codes. In strict reading (`openskills validate`) an error\n\
-         makes the skill invalid; in lenient reading (`--lenient`, and everywhere a skill is only used) an error\n\
-         means that it cannot be loaded. This page is generated: `UPDATE_EXPECT=1 cargo test -p skill`.\n\n\
+         Every diagnostic has one of these codes. In strict mode (`openskills validate`), an error makes the skill\n\
+         invalid. In lenient mode (`--lenient`, and whenever a skill is used rather than published), an error means\n\
+         that the skill cannot be loaded.\n\n\
+         This page is generated; run `UPDATE_EXPECT=1 cargo test -p skill` to update it.\n\n\
          | code | strict | lenient | meaning |\n|---|---|---|---|\n",
     );
-    let word = |severity: Option<Severity>| severity.map_or("–", Severity::as_str);
+    let label = |severity: Option<Severity>| severity.map_or("–", Severity::as_str);
     for code in Code::ALL {
-        let strict = word(code.severity(Strictness::Strict));
-        let lenient = word(code.severity(Strictness::Lenient));
+        let strict = label(code.severity(Strictness::Strict));
+        let lenient = label(code.severity(Strictness::Lenient));
         writeln!(page, "| `{code}` | {strict} | {lenient} | {} |", code.about()).unwrap();
     }
     expect_file!["../../../../docs/diagnostics.md"].assert_eq(&page);
@@ -36,7 +37,7 @@ fn codes_are_distinct_and_kebab_case() {
 
 #[test]
 fn lenient_is_never_stricter() {
-    // `Severity` orders from the worst up, and saying nothing comes last.
+    // `Severity` is ordered from the most serious; not reported comes last.
     let rank = |severity: Option<Severity>| severity.map_or(3, |severity| severity as u8);
     for code in Code::ALL {
         assert!(

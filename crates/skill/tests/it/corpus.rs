@@ -1,7 +1,7 @@
-//! Every case of the corpus: what the reference says, what we say strictly and leniently.
+//! Every case in the corpus: the verdict of the reference, and ours in strict and lenient mode.
 //!
-//! Where we differ from the reference the case says why, and a case that says so must differ. Cases
-//! about the file itself are tried by the program's own tests, on real folders.
+//! A case that differs from the reference states the reason, and a case with a reason must differ. Cases about the
+//! file itself are covered by the tests of the program, with real folders.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ fn verdict(case: &Case, strictness: Strictness) -> (bool, String) {
     assert_eq!(
         parsed.document.is_none(),
         has_error,
-        "{}: a document exactly where nothing refuses it",
+        "{}: there must be a document exactly if there is no error",
         case.name
     );
     (!has_error, codes(&parsed.diagnostics))
@@ -51,30 +51,32 @@ fn codes(diagnostics: &[Diagnostic]) -> String {
 }
 
 #[test]
-fn every_case_has_its_verdict_in_both_levels() {
+fn every_case_has_its_verdict_in_both_modes() {
     let mut table = String::new();
     let mut wrong = Vec::new();
     for case in content_cases() {
         let answer = &case.reference;
         let (strict, strict_codes) = verdict(&case, Strictness::Strict);
         let (lenient, lenient_codes) = verdict(&case, Strictness::Lenient);
-        let word = |good: bool, yes: &'static str, no: &'static str| if good { yes } else { no };
+        let label = |ok: bool, yes: &'static str, no: &'static str| if ok { yes } else { no };
         writeln!(table, "{}", case.name).unwrap();
         writeln!(table, "  reference {answer}").unwrap();
-        writeln!(table, "  strict    {} {strict_codes}", word(strict, "valid", "invalid")).unwrap();
-        writeln!(table, "  lenient   {} {lenient_codes}", word(lenient, "loaded", "refused"))
+        writeln!(table, "  strict    {} {strict_codes}", label(strict, "valid", "invalid"))
+            .unwrap();
+        writeln!(table, "  lenient   {} {lenient_codes}", label(lenient, "loaded", "rejected"))
             .unwrap();
         match (&case.differs, strict == (answer == "valid")) {
             (None, true) => {}
-            (Some(why), false) => writeln!(table, "  differs   {why}").unwrap(),
-            (None, false) => wrong
-                .push(format!("{}: differs from the reference and does not say why", case.name)),
+            (Some(reason), false) => writeln!(table, "  differs   {reason}").unwrap(),
+            (None, false) => {
+                wrong.push(format!("{}: differs from the reference without a reason", case.name));
+            }
             (Some(_), true) => {
-                wrong.push(format!("{}: says that it differs, and does not", case.name));
+                wrong.push(format!("{}: has a reason to differ, but does not", case.name));
             }
         }
         if strict && !lenient {
-            wrong.push(format!("{}: lenient refuses what strict accepts", case.name));
+            wrong.push(format!("{}: lenient mode rejects what strict mode accepts", case.name));
         }
     }
     let table: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
@@ -95,8 +97,8 @@ fn every_code_about_content_has_a_case() {
             );
         }
     }
-    // These are about files and folders, or need input too large for the table: they have tests of their own.
-    let elsewhere = [
+    // These concern files and folders, or need input too large for the table: other tests cover them.
+    let covered_elsewhere = [
         Code::ToolRuleAnyCode,
         Code::PathNotFound,
         Code::PathNotText,
@@ -141,7 +143,9 @@ fn every_code_about_content_has_a_case() {
         Code::ReferenceEscapes,
         Code::ReferenceDeep,
     ];
-    let missing: Vec<_> =
-        Code::ALL.iter().filter(|code| !seen.contains(code) && !elsewhere.contains(code)).collect();
+    let missing: Vec<_> = Code::ALL
+        .iter()
+        .filter(|code| !seen.contains(code) && !covered_elsewhere.contains(code))
+        .collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
 }

@@ -1,16 +1,16 @@
-//! Names as file systems fold them.
+//! Folding of file names.
 
 use proptest::prelude::*;
 use skill::{FileNames, RelPath, folded_name, is_git_folder, is_ignorable};
 use unicode_normalization::UnicodeNormalization;
 
-/// How the reader of archives told names apart before there was one function for all.
+/// The key that the archive reader used before `folded_name` existed.
 fn former_key(name: &str) -> String {
     let folded = name.nfkc().collect::<String>().to_uppercase().to_lowercase();
     folded.nfc().collect()
 }
 
-/// Ways to write a letter that some file system takes for it.
+/// Returns spellings of a letter that some filesystem treats as equal.
 fn disguises(letter: char) -> Vec<String> {
     let wide = char::from_u32(letter as u32 - 0x21 + 0xff01).unwrap();
     let mut all = vec![letter.to_string(), letter.to_uppercase().to_string(), wide.to_string()];
@@ -23,15 +23,15 @@ fn disguises(letter: char) -> Vec<String> {
     all
 }
 
-/// A name that is `.git` to some file system.
+/// Generates names that some filesystem treats as `.git`.
 fn repository() -> impl Strategy<Value = String> {
     let letter = |letter: char| prop::sample::select(disguises(letter));
-    let unseen = || {
+    let invisible = || {
         let all: Vec<char> = ('\0'..=char::MAX).filter(|c| is_ignorable(*c)).collect();
         prop::collection::vec(prop::sample::select(all), 0..2)
     };
     let part = |c: char| {
-        (letter(c), unseen()).prop_map(|(text, unseen)| text + &String::from_iter(unseen))
+        (letter(c), invisible()).prop_map(|(text, invisible)| text + &String::from_iter(invisible))
     };
     let end = prop::sample::select(vec!["", ".", " ", ". .", "::$INDEX_ALLOCATION", ":x"]);
     (part('.'), part('g'), part('i'), part('t'), end)
@@ -47,11 +47,11 @@ proptest! {
         }
     }
 
-    /// What the reader of archives took for one name still is one.
+    /// Names that the archive reader treated as equal are still equal.
     #[test]
-    fn what_was_one_name_is_one(name in "\\PC{0,12}", odd in "[ßẞſﬁﬆİıΣςKǅéÉ]{0,8}") {
-        // The iota below a Greek letter is a mark in small letters and a letter of its own in capitals; the former key put marks behind
-        // it in another order.
+    fn formerly_equal_names_are_still_equal(name in "\\PC{0,12}", odd in "[ßẞſﬁﬆİıΣςKǅéÉ]{0,8}") {
+        // The iota subscript is a combining mark in lower case and a separate letter in upper case; the former key
+        // ordered the marks after it differently.
         prop_assume!(!name.nfd().any(|mark| mark == '\u{345}'));
         for name in [name, odd] {
             prop_assert_eq!(folded_name(&former_key(&name)), folded_name(&name));
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn a_repository_is_refused_however_it_is_written(name in repository()) {
+    fn a_git_folder_is_rejected_in_any_spelling(name in repository()) {
         prop_assert!(is_git_folder(&name), "{:?}", name);
         let path = format!("references/{name}/config");
         if let Ok(path) = RelPath::new(path) {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use skill::{AllowedTools, Input, RelPath, Severity, SkillName, Strictness, parse};
 
-/// Text that is likely to reach the corners of the parser.
+/// Generates text that is likely to reach edge cases of the parser.
 fn skill_text() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just("---\n".to_owned()),
@@ -28,7 +28,7 @@ fn skill_text() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_give_a_document_or_an_error_and_every_place_is_in_the_file(bytes in skill_text()) {
+    fn any_bytes_give_a_document_or_an_error_with_valid_positions(bytes in skill_text()) {
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
         for strictness in [Strictness::Strict, Strictness::Lenient] {
             let parsed = parse(&Input { file: "f", directory: Some("pdf"), bytes: &bytes }, strictness);
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn what_strict_accepts_lenient_reads_the_same(bytes in skill_text()) {
+    fn lenient_mode_reads_valid_files_like_strict_mode(bytes in skill_text()) {
         let read = |strictness| parse(&Input { file: "f", directory: Some("pdf"), bytes: &bytes }, strictness);
         if let Some(document) = read(Strictness::Strict).document {
             prop_assert_eq!(Some(document), read(Strictness::Lenient).document);
@@ -61,21 +61,21 @@ proptest! {
     }
 
     #[test]
-    fn a_name_is_the_same_after_reading_it_again(text in "\\PC{0,12}") {
+    fn parsing_a_name_twice_changes_nothing(text in "\\PC{0,12}") {
         if let Ok(name) = SkillName::parse(&text) {
             prop_assert_eq!(SkillName::parse(name.as_str()).unwrap(), name);
         }
     }
 
     #[test]
-    fn a_relative_path_never_leaves(text in "[a./\\\\: ]{0,12}") {
+    fn a_relative_path_never_leaves_its_root(text in "[a./\\\\: ]{0,12}") {
         if let Ok(path) = RelPath::new(text) {
             prop_assert!(path.parts().all(|part| !part.is_empty() && part != "." && part != ".."));
         }
     }
 
     #[test]
-    fn a_parenthesis_that_is_open_allows_nothing(tool in "[A-Za-z]{1,8}", inside in "[a-z:* ]{0,12}") {
+    fn an_unclosed_parenthesis_allows_nothing(tool in "[A-Za-z]{1,8}", inside in "[a-z:* ]{0,12}") {
         let tools = AllowedTools::from_text(&format!("{tool}({inside}"));
         prop_assert_eq!(tools.malformed().count(), tools.rules.len());
     }

@@ -1,4 +1,4 @@
-//! The schema of frontmatter gives the verdicts of the parser, as far as a schema can.
+//! Checks that the frontmatter schema agrees with the parser, as far as a schema can.
 
 use std::sync::LazyLock;
 
@@ -14,8 +14,8 @@ use crate::corpus::content_cases;
 static VALIDATOR: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::validator_for(&frontmatter_schema()).unwrap());
 
-/// Returns true for rules about the data itself. The folder's name, the fences, duplicate keys and
-/// missing quotes are not data: no schema can see them.
+/// Returns true for rules about the data itself. A schema cannot see the folder name, the fences, duplicate keys or
+/// missing quotes.
 fn is_about_data(code: Code) -> bool {
     matches!(
         code,
@@ -38,13 +38,13 @@ fn is_about_data(code: Code) -> bool {
     )
 }
 
-/// Returns what the parser and the schema say of the data in `bytes`, if there is any.
+/// Returns the verdicts of the parser and the schema on the data in `bytes`, if there is any.
 fn verdicts(directory: &str, bytes: &[u8]) -> Option<(bool, bool)> {
     let instance = raw_frontmatter(std::str::from_utf8(bytes).ok()?)?.to_json();
     let parsed = parse(&Input { file: "f", directory: Some(directory), bytes }, Strictness::Strict);
     let errors =
         || parsed.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
-    // Where YAML itself is refused, or a key cannot be read, the parser saw less or more than the schema.
+    // If the YAML is invalid or a key is unreadable, the parser and the schema do not see the same data.
     let yaml = [
         Code::YamlSyntax,
         Code::YamlTab,
@@ -76,7 +76,7 @@ fn the_published_schema_is_current() {
 }
 
 #[test]
-fn every_case_gets_the_parsers_verdict_from_the_schema() {
+fn the_schema_agrees_with_the_parser_on_every_case() {
     let mut compared = 0;
     for case in content_cases() {
         if let Some((parser, schema)) = verdicts(&case.directory, &case.bytes) {
@@ -87,8 +87,8 @@ fn every_case_gets_the_parsers_verdict_from_the_schema() {
     assert!(compared > 100, "only {compared} cases were compared");
 }
 
-/// Returns how deep parentheses are nested; more than two levels are beyond a regular expression.
-fn deepest(text: &str) -> usize {
+/// Returns the nesting depth of parentheses; the regular expression supports two levels.
+fn nesting_depth(text: &str) -> usize {
     let depths = text.chars().scan(0_usize, |depth, character| {
         *depth = if character == '(' {
             *depth + 1
@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn tool_rules_get_the_same_verdict(tools in "[AB():* ,]{0,9}") {
-        prop_assume!(deepest(&tools) <= 2);
+        prop_assume!(nesting_depth(&tools) <= 2);
         let text = file("pdf", "d", &tools);
         let (parser, schema) = verdicts("pdf", text.as_bytes()).unwrap();
         prop_assert_eq!(parser, schema, "{}", tools);
@@ -131,7 +131,7 @@ proptest! {
 
     #[test]
     fn items_of_tool_lists_get_the_same_verdict(item in "[AB():* ,]{0,7}") {
-        prop_assume!(deepest(&item) <= 2);
+        prop_assume!(nesting_depth(&item) <= 2);
         let item = serde_json::to_string(&item).unwrap();
         let text = format!("---\nname: pdf\ndescription: d\nallowed-tools: [{item}]\n---\n");
         let (parser, schema) = verdicts("pdf", text.as_bytes()).unwrap();

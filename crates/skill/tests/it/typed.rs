@@ -1,4 +1,4 @@
-//! What comes out of the parser: values, not only verdicts.
+//! The values that the parser returns, not only its verdicts.
 
 use skill::{
     Arguments, Body, Context, CortezaTrust, Document, Frontmatter, Input, Interaction,
@@ -19,7 +19,7 @@ fn read(fields: &str) -> Frontmatter {
 }
 
 #[test]
-fn dashes_inside_a_value_cut_nothing_off() {
+fn dashes_inside_a_value_do_not_end_the_frontmatter() {
     let document = load("dashes-in-value");
     assert_eq!(document.frontmatter.description, "Extracts --- and converts --- text.");
     assert_eq!(document.frontmatter.license.as_deref(), Some("MIT"));
@@ -28,14 +28,14 @@ fn dashes_inside_a_value_cut_nothing_off() {
 }
 
 #[test]
-fn the_body_is_all_after_the_fence_trimmed() {
+fn the_body_is_everything_after_the_fence_trimmed() {
     let Body { text, start } = load("rule-in-body").body;
     assert_eq!((text.as_str(), start), ("One.\n\n---\n\nTwo.", 33));
     assert_eq!(load("crlf").body.text, "Body.");
 }
 
 #[test]
-fn an_unquoted_value_is_repaired_to_what_was_meant() {
+fn an_unquoted_value_is_repaired() {
     for (case, description) in [
         ("unquoted-colon", "Extracts text. Triggers: pdf, scan"),
         ("unquoted-colon-folded", "Extracts text when the user says: do it"),
@@ -126,7 +126,7 @@ fn the_fields_of_corteza_are_typed() {
 }
 
 #[test]
-fn what_cannot_be_read_narrows_and_never_widens() {
+fn unreadable_values_narrow_and_never_widen() {
     assert_eq!(
         read("disable-model-invocation: perhaps\n").claude.disable_model_invocation,
         Some(true)
@@ -142,8 +142,8 @@ fn what_cannot_be_read_narrows_and_never_widens() {
         read("tools: {allow: [bash], dney: [bash]}\n").corteza.tools.unwrap().allow.unwrap().rules,
         []
     );
-    let slip = read("skill_format: corteza.skill/v1\ntools: [bash]\n");
-    assert_eq!(slip.corteza.tools.unwrap().allow.unwrap().rules, []);
+    let mistyped = read("skill_format: corteza.skill/v1\ntools: [bash]\n");
+    assert_eq!(mistyped.corteza.tools.unwrap().allow.unwrap().rules, []);
     assert_eq!(read("tools:\n  dney: [bash]\n").corteza.tools.unwrap().allow.unwrap().rules, []);
     let malformed = ToolRule::Malformed(String::new());
     assert_eq!(
@@ -182,12 +182,12 @@ fn a_listing_is_one_line_with_when_to_use() {
 }
 
 #[test]
-fn a_name_that_is_missing_is_the_folders() {
+fn a_missing_name_defaults_to_the_folder_name() {
     assert_eq!(load("name-missing").frontmatter.name, "pdf");
 }
 
 #[test]
-fn bombs_are_refused_quietly_and_soon() {
+fn yaml_bombs_are_rejected_quickly() {
     let deep = format!("a: {}{}", "[".repeat(50_000), "]".repeat(50_000));
     let deep_block: String = (0..150).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     let mut aliases = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
@@ -198,7 +198,7 @@ fn bombs_are_refused_quietly_and_soon() {
     let long = "x".repeat(30_000);
     let long_alias = format!("a: &a {long}\nb: [{}]\n", vec!["*a"; 2_000].join(", "));
     let many: String = (0..12_000).map(|key| format!("k{key}:\n")).collect();
-    for (what, yaml, code) in [
+    for (label, yaml, code) in [
         ("flow nesting", deep.as_str(), "yaml-too-big"),
         ("flow nesting that fits", &deep[..3_000], "yaml-too-deep"),
         ("block nesting", &deep_block, "yaml-too-deep"),
@@ -214,7 +214,7 @@ fn bombs_are_refused_quietly_and_soon() {
         );
         let codes: Vec<&str> =
             parsed.diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
-        assert_eq!(codes, [code], "{what}");
+        assert_eq!(codes, [code], "{label}");
     }
     let big = vec![b'x'; usize::try_from(MAX_SKILL_FILE_BYTES).unwrap() + 1];
     let parsed =
@@ -222,7 +222,7 @@ fn bombs_are_refused_quietly_and_soon() {
     assert_eq!(parsed.diagnostics[0].code.as_str(), "file-too-large");
 }
 
-fn refused(text: &str) -> Vec<String> {
+fn error_codes(text: &str) -> Vec<String> {
     let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: text.as_bytes() };
     let parsed = parse(&input, Strictness::Lenient);
     let errors = parsed
@@ -233,7 +233,7 @@ fn refused(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn strange_characters_are_found_behind_any_number_of_others() {
+fn suspicious_characters_are_found_after_many_others() {
     let many = "\u{200e}".repeat(50);
     for (text, code) in [
         (format!("---\nname: pdf\ndescription: d\n---\n{many} \0\n"), "nul-character"),
@@ -251,13 +251,13 @@ fn strange_characters_are_found_behind_any_number_of_others() {
             "skill-format-unknown",
         ),
     ] {
-        assert_eq!(refused(&text), [code], "{text:?}");
+        assert_eq!(error_codes(&text), [code], "{text:?}");
     }
 }
 
 #[test]
-fn a_broken_line_never_takes_another_with_it_in_silence() {
-    // Each of these would load without the restriction if its line were passed over.
+fn a_broken_line_never_hides_another() {
+    // Each of these would load without its restriction if the broken line were skipped.
     for text in [
         "---\n\tallowed-tools: Read\nname: pdf\ndescription: Use: it\n---\nB.\n",
         "---\n- junk\nname: pdf\ndescription: Use: it\n---\nB.\n",
@@ -265,14 +265,14 @@ fn a_broken_line_never_takes_another_with_it_in_silence() {
         "---\nname: pdf\ndescription: Use: it\nmetadata:\n  - a: b: c\n---\nB.\n",
         "---\nname: pdf\ndescription: Use: it\na: &t Bash\ndisallowed-tools: *t\n---\nB.\n",
     ] {
-        assert_ne!(refused(text), Vec::<String>::new(), "{text:?}");
+        assert_ne!(error_codes(text), Vec::<String>::new(), "{text:?}");
     }
     for text in [
         "---\nname: pdf\rdisable-model-invocation: true\ndescription: use: it\n---\nB.\n",
         "---\nname: pdf\u{2028}disable-model-invocation: true\ndescription: use it\n---\nB.\n",
         "---\nname: pdf\ndescription: use: it\n license: MIT\n---\nB.\n",
     ] {
-        assert_ne!(refused(text), Vec::<String>::new(), "{text:?}");
+        assert_ne!(error_codes(text), Vec::<String>::new(), "{text:?}");
     }
     let flow = "---\n{name: pdf, allowed-tools: Read}\ndescription: Use: it\n---\nB.\n";
     let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: flow.as_bytes() };
@@ -281,7 +281,7 @@ fn a_broken_line_never_takes_another_with_it_in_silence() {
 }
 
 #[test]
-fn a_repair_next_to_valid_entries_leaves_them_alone() {
+fn a_repair_leaves_valid_entries_unchanged() {
     let text = "---\nname: pdf\ndescription: Use: it\n# a comment\nmetadata: {\n  a: 1\n}\ncompatibility: \"one\n  two\"\n---\nB.\n";
     let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: text.as_bytes() };
     let frontmatter = parse(&input, Strictness::Lenient).document.unwrap().frontmatter;

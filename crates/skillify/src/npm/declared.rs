@@ -1,4 +1,4 @@
-//! Functions, classes, types and values, and how each is called by a name that is given.
+//! Functions, classes, types and values, with their signatures.
 
 use tree_sitter::Node;
 
@@ -7,38 +7,38 @@ use crate::syntax::{children, head, text};
 
 use super::jsdoc::{comment, topic};
 
-/// The longest piece of a signature that is shown.
+/// The maximum length of a part of a signature.
 const MAX_SHOWN: usize = 1_500;
-/// The longest value.
+/// The maximum length of a value that is shown.
 const MAX_VALUE: usize = 60;
 
-/// Something that a module declares.
+/// A declaration of a module.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Declared {
-    /// Its name in its module; empty if it has none.
+    /// The name in the module; empty if it has none.
     pub name: String,
-    /// What stands before and after its name: one line for each way to call it.
+    /// The text before and after the name: one line for each overload.
     pub lines: Vec<(String, String)>,
-    /// The comment before it.
+    /// The doc comment.
     pub comment: String,
-    /// Members of a class, an interface or a namespace, by their names in it.
+    /// The members of a class, an interface or a namespace, by their names in it.
     pub members: Vec<Topic>,
 }
 
 impl Declared {
-    /// Returns how it is called by a name.
+    /// Returns the signatures, with another name.
     pub(super) fn usage(&self, name: &str) -> String {
         let lines: Vec<String> =
             self.lines.iter().map(|(before, after)| format!("{before}{name}{after}")).collect();
         lines.join("\n")
     }
 
-    /// Returns its page, by the name that others use for it.
+    /// Returns the page: `exported` is its title, `called` the name in the signature.
     pub(super) fn topic(&self, exported: &str, called: &str) -> Topic {
         topic(exported, &self.comment, self.usage(called))
     }
 
-    /// Adds what the same name means as well: another way to call it, or its type.
+    /// Adds another declaration of the same name: an overload, or its type.
     pub(super) fn merge(&mut self, other: &Self) {
         for line in &other.lines {
             if !self.lines.contains(line) {
@@ -49,14 +49,14 @@ impl Declared {
             self.comment.clone_from(&other.comment);
         }
         for member in &other.members {
-            if !self.members.iter().any(|there| there.name == member.name) {
+            if !self.members.iter().any(|known| known.name == member.name) {
                 self.members.push(member.clone());
             }
         }
     }
 }
 
-/// Returns what a statement declares.
+/// Returns the declarations of a statement.
 pub(super) fn declared(node: Node<'_>, source: &str, comment: &str) -> Vec<Declared> {
     match node.kind() {
         "lexical_declaration" | "variable_declaration" => {
@@ -83,7 +83,7 @@ pub(super) fn declared(node: Node<'_>, source: &str, comment: &str) -> Vec<Decla
     }
 }
 
-/// Returns something that has a name of its own.
+/// Returns a declaration with a name.
 fn named(node: Node<'_>, source: &str, comment: &str) -> Option<Declared> {
     let name = node.child_by_field_name("name")?;
     let start = source.get(node.start_byte()..name.start_byte())?;
@@ -95,7 +95,7 @@ fn named(node: Node<'_>, source: &str, comment: &str) -> Option<Declared> {
     })
 }
 
-/// Returns what stands after a name and before the body.
+/// Returns the text between a name and the body.
 fn after(node: Node<'_>, from: usize, source: &str) -> String {
     let end = node.child_by_field_name("body").map_or(node.end_byte(), |body| body.start_byte());
     let text = source.get(from..end).unwrap_or_default();
@@ -105,7 +105,7 @@ fn after(node: Node<'_>, from: usize, source: &str) -> String {
     cut(&if is_tight || line.is_empty() { line.to_owned() } else { format!(" {line}") })
 }
 
-/// Returns the variables of a declarator: one, or those of a pattern.
+/// Returns the variables of a declarator: one, or several for a pattern.
 fn variables(node: Node<'_>, source: &str, comment: &str) -> Vec<Declared> {
     let Some(name) = node.child_by_field_name("name") else { return Vec::new() };
     if name.kind() != "identifier" {
@@ -129,13 +129,13 @@ fn variables(node: Node<'_>, source: &str, comment: &str) -> Vec<Declared> {
     vec![found]
 }
 
-/// Returns the names that a pattern such as `{ a, b: c }` binds: each with what it is taken from.
+/// Returns the pairs of property and variable that a pattern such as `{ a, b: c }` binds.
 pub(super) fn bound(node: Node<'_>, source: &str) -> Vec<(String, String)> {
-    let word = |node: Node<'_>| text(node, source).to_owned();
+    let name = |node: Node<'_>| text(node, source).to_owned();
     match node.kind() {
-        "identifier" | "shorthand_property_identifier_pattern" => vec![(word(node), word(node))],
+        "identifier" | "shorthand_property_identifier_pattern" => vec![(name(node), name(node))],
         "pair_pattern" => {
-            let key = node.child_by_field_name("key").map(word).unwrap_or_default();
+            let key = node.child_by_field_name("key").map(name).unwrap_or_default();
             let inner = node.child_by_field_name("value").map(|value| bound(value, source));
             inner.unwrap_or_default().into_iter().map(|(_, name)| (key.clone(), name)).collect()
         }
@@ -149,7 +149,7 @@ pub(super) fn bound(node: Node<'_>, source: &str) -> Vec<(String, String)> {
     }
 }
 
-/// Returns a value: how a function is called, what a class is, or the value itself if it is short.
+/// Returns a value: the signature of a function, the head of a class, or the value itself if it is short.
 pub(super) fn value(node: Node<'_>, source: &str, comment: &str) -> Declared {
     let name = node.child_by_field_name("name");
     let (before, after) = match node.kind() {
@@ -159,16 +159,16 @@ pub(super) fn value(node: Node<'_>, source: &str, comment: &str) -> Declared {
         | "function_declaration"
         | "function_signature"
         | "method_definition" => {
-            let taken = node.child_by_field_name("parameters");
-            let taken = taken.map(|taken| one_line(text(taken, source)));
+            let parameters = node.child_by_field_name("parameters");
+            let parameters = parameters.map(|list| one_line(text(list, source)));
             let single =
                 || Some(format!("({})", text(node.child_by_field_name("parameter")?, source)));
-            let taken = taken.or_else(single).unwrap_or_else(|| "()".to_owned());
-            let kinds = node.child_by_field_name("type_parameters");
-            let kinds = kinds.map(|kinds| one_line(text(kinds, source))).unwrap_or_default();
-            let given = node.child_by_field_name("return_type");
-            let given = given.map(|given| one_line(text(given, source))).unwrap_or_default();
-            ("function ", format!("{kinds}{taken}{given}"))
+            let parameters = parameters.or_else(single).unwrap_or_else(|| "()".to_owned());
+            let generics = node.child_by_field_name("type_parameters");
+            let generics = generics.map(|list| one_line(text(list, source))).unwrap_or_default();
+            let result = node.child_by_field_name("return_type");
+            let result = result.map(|result| one_line(text(result, source))).unwrap_or_default();
+            ("function ", format!("{generics}{parameters}{result}"))
         }
         "class" | "class_declaration" => {
             let start = node.start_byte() + "class".len();
@@ -190,17 +190,17 @@ pub(super) fn value(node: Node<'_>, source: &str, comment: &str) -> Declared {
     }
 }
 
-/// Returns a namespace, with what it exports as its members.
+/// Returns a namespace; its exports are its members.
 fn namespace(node: Node<'_>, source: &str, comment: &str) -> Option<Declared> {
     let name = text(node.child_by_field_name("name")?, source).to_owned();
     let mut members = Vec::new();
     for inner in node.child_by_field_name("body").map(children).unwrap_or_default() {
-        let said = self::comment(inner, source);
+        let doc = self::comment(inner, source);
         let inner = match inner.kind() {
             "export_statement" => inner.child_by_field_name("declaration"),
             _ => Some(inner),
         };
-        for one in inner.map(|inner| declared(inner, source, &said)).unwrap_or_default() {
+        for one in inner.map(|inner| declared(inner, source, &doc)).unwrap_or_default() {
             members.push(one.topic(&one.name, &one.name));
             let below = one.members.iter();
             members.extend(below.map(|member| Topic {
@@ -213,7 +213,7 @@ fn namespace(node: Node<'_>, source: &str, comment: &str) -> Option<Declared> {
     Some(Declared { name, lines, comment: comment.to_owned(), members })
 }
 
-/// Returns the members of a class or an interface that others may use and that say something of themselves.
+/// Returns the public members of a class or an interface, without fields that have no doc comment.
 fn members(node: Node<'_>, source: &str) -> Vec<Topic> {
     let body = match node.kind() {
         "class_declaration" | "abstract_class_declaration" | "interface_declaration" | "class" => {
@@ -241,7 +241,7 @@ fn member(node: Node<'_>, source: &str) -> Option<Topic> {
     let usage = cut(&head(node, source));
     let is_hidden = name.starts_with(['_', '#', '[']) || usage.starts_with("private ");
     let comment = comment(node, source);
-    // A field without a word about it is told of by its class.
+    // The page of the class shows fields without a doc comment.
     if is_hidden || (is_field && comment.is_empty()) {
         return None;
     }

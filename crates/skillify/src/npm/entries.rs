@@ -1,25 +1,25 @@
-//! The files that a package lets others import, by what they write in an import.
+//! The entry points of a package: the subpaths that users import, and the file of each.
 
 use serde_json::Value;
 
 use crate::Files;
 
-/// Something that others can import.
+/// An entry point.
 pub(super) struct Entry {
-    /// What comes after the package's name: empty, or such as `/fp`.
+    /// The part after the package's name: empty, or for example `/fp`.
     pub subpath: String,
-    /// The file that says what it exports: types if there are any, else code.
+    /// The file with its exports: type declarations if there are any, else code.
     pub file: String,
 }
 
-/// Conditions in the order that `import` of Node.js prefers them; `require` comes last.
+/// Conditions, in the order in which `import` of Node.js prefers them; `require` comes late.
 const CODE: [&str; 7] =
     ["node", "import", "module-sync", "module", "default", "require", "browser"];
 const TYPES: [&str; 7] = ["types", "import", "module", "node", "default", "require", "browser"];
-/// How deep conditions may be nested.
+/// The maximum nesting of conditions.
 const MAX_DEPTH: usize = 6;
 
-/// Returns what others can import, the package itself first, and what of it is not read.
+/// Returns the entry points, the package itself first, and notes on those that are not covered.
 pub(super) fn entries(files: &Files, manifest: &Value) -> (Vec<Entry>, Vec<String>) {
     let Some(exports) = manifest.get("exports").filter(|value| !value.is_null()) else {
         let file = main(files, manifest);
@@ -46,11 +46,11 @@ pub(super) fn entries(files: &Files, manifest: &Value) -> (Vec<Entry>, Vec<Strin
     for (key, value) in all.iter().filter(|(_, value)| !value.is_null()) {
         let subpath = key.trim_start_matches('.').to_owned();
         if subpath.contains('*') {
-            unread.push(format!("Imports that fit the pattern `{key}` are not listed."));
+            unread.push(format!("Imports matching the pattern `{key}` are not listed."));
         } else if let Some(file) = file_of(files, manifest, &subpath, value) {
             found.push(Entry { subpath, file });
         } else if is_code(value) {
-            unread.push(format!("The files of the import `{key}` were not found."));
+            unread.push(format!("No files were found for the import `{key}`."));
         }
     }
     unread.sort();
@@ -58,12 +58,12 @@ pub(super) fn entries(files: &Files, manifest: &Value) -> (Vec<Entry>, Vec<Strin
     (found, unread)
 }
 
-/// Returns true for an entry that leads to code, and not to a style sheet or to JSON.
+/// Returns true for an entry point that is code, and not a style sheet or JSON.
 fn is_code(value: &Value) -> bool {
     pick(value, &CODE, &|path| has_ending(path, &[".js", ".mjs", ".cjs", ".ts"]), 0).is_some()
 }
 
-/// Returns the file that says what an entry of `exports` exports.
+/// Returns the file with the exports of an entry in `exports`.
 fn file_of(files: &Files, manifest: &Value, subpath: &str, value: &Value) -> Option<String> {
     let typed = pick(value, &TYPES, &|path| is_typed(path) && files.has(path), 0);
     let code = || pick(value, &CODE, &|path| is_module(path) && files.has(path), 0);
@@ -75,7 +75,7 @@ fn file_of(files: &Files, manifest: &Value, subpath: &str, value: &Value) -> Opt
     })
 }
 
-/// Returns the file of a package without `exports`.
+/// Returns the file with the exports of a package without `exports`.
 fn main(files: &Files, manifest: &Value) -> Option<String> {
     if let Some(types) = types(files, manifest) {
         return Some(types);
@@ -91,7 +91,7 @@ fn main(files: &Files, manifest: &Value) -> Option<String> {
     beside.or(code).or_else(alone)
 }
 
-/// Returns the file that `types` names.
+/// Returns the file in the field `types`.
 fn types(files: &Files, manifest: &Value) -> Option<String> {
     let named = ["types", "typings"].into_iter().find_map(|key| manifest.get(key)?.as_str());
     let named = plain(named?);
@@ -99,14 +99,14 @@ fn types(files: &Files, manifest: &Value) -> Option<String> {
     endings.into_iter().map(|ending| format!("{named}{ending}")).find(|path| files.has(path))
 }
 
-/// Returns the types that stand beside code.
+/// Returns the type declarations next to a code file.
 fn types_beside(files: &Files, code: &str) -> Option<String> {
     let (stem, ending) = code.rsplit_once('.')?;
     let typed = format!("{stem}.d.{}", ending.replace("js", "ts"));
     Some(typed).filter(|path| files.has(path))
 }
 
-/// Returns the first path that fits, by the order of conditions.
+/// Returns the first path that fits, in the order of the conditions.
 fn pick(
     value: &Value,
     order: &[&str],
@@ -133,7 +133,7 @@ fn has_ending(path: &str, endings: &[&str]) -> bool {
     endings.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Returns true for a file of TypeScript.
+/// Returns true for a TypeScript file.
 pub(super) fn is_typed(path: &str) -> bool {
     has_ending(path, &[".ts", ".mts", ".cts"])
 }
@@ -142,7 +142,8 @@ fn is_module(path: &str) -> bool {
     has_ending(path, &[".js", ".mjs", ".cjs"]) || is_typed(path)
 }
 
-/// Returns the file that a relative import in a module means. Types lead to types, and code to code.
+/// Resolves a relative import of a module. Imports of a declaration file prefer declaration files; those of code,
+/// code.
 pub(super) fn resolved(files: &Files, from: &str, import: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

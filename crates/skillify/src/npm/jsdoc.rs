@@ -1,4 +1,4 @@
-//! Comments of JavaScript, as JSDoc writes them.
+//! JSDoc comments.
 
 use tree_sitter::Node;
 
@@ -6,7 +6,7 @@ use crate::library::first_sentence;
 use crate::syntax::text;
 use crate::{Argument, Topic};
 
-/// Returns the comment before a statement.
+/// Returns the JSDoc comment before a statement; empty if there is none.
 pub(super) fn comment(node: Node<'_>, source: &str) -> String {
     let before = node.prev_named_sibling().filter(|before| before.kind() == "comment");
     let written = before.map_or("", |before| text(before, source));
@@ -14,16 +14,16 @@ pub(super) fn comment(node: Node<'_>, source: &str) -> String {
     let lines = written.trim_end_matches("*/").lines();
     let plain = lines.map(|line| line.trim().trim_start_matches('*').trim_start_matches(' '));
     let plain = plain.collect::<Vec<_>>().join("\n").trim().to_owned();
-    // All of it may stand on one line.
+    // All tags may be on one line.
     ["@param", "@return"]
         .iter()
         .fold(plain, |text, tag| text.replace(&format!(" {tag}"), &format!("\n{tag}")))
 }
 
-/// Returns a page of what a comment says.
+/// Returns a page with the content of a JSDoc comment.
 pub(super) fn topic(name: &str, comment: &str, usage: String) -> Topic {
-    let (mut said, mut arguments, mut value) = (Vec::new(), Vec::<Argument>::new(), String::new());
-    let mut is_other = false;
+    let (mut prose, mut arguments, mut value) = (Vec::new(), Vec::<Argument>::new(), String::new());
+    let mut is_in_tags = false;
     for line in comment.lines() {
         if let Some(rest) = line.strip_prefix("@param") {
             let rest = rest.trim();
@@ -36,21 +36,21 @@ pub(super) fn topic(name: &str, comment: &str, usage: String) -> Topic {
                 rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
             let text = text.trim().trim_start_matches('-').trim().to_owned();
             arguments.push(Argument { name: name.trim_matches(['[', ']']).to_owned(), text });
-            is_other = true;
+            is_in_tags = true;
         } else if let Some(rest) =
             line.strip_prefix("@returns").or_else(|| line.strip_prefix("@return"))
         {
             value = rest.trim().to_owned();
-            is_other = true;
+            is_in_tags = true;
         } else if line.starts_with('@') {
-            is_other = true;
-        } else if !is_other {
-            said.push(line);
+            is_in_tags = true;
+        } else if !is_in_tags {
+            prose.push(line);
         } else if let Some(last) = arguments.last_mut().filter(|_| value.is_empty()) {
             last.text = format!("{} {}", last.text, line.trim()).trim().to_owned();
         }
     }
-    let description = said.join("\n").trim().to_owned();
+    let description = prose.join("\n").trim().to_owned();
     let title = first_sentence(&description);
     let title =
         if title.is_empty() { usage.lines().next().unwrap_or_default().to_owned() } else { title };

@@ -1,4 +1,4 @@
-//! One module: what it declares, takes from others, and exports.
+//! Parses a module: its declarations, imports and exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,49 +11,49 @@ use super::declared::{Declared, bound, declared, value};
 use super::entries::is_typed;
 use super::jsdoc::comment;
 
-/// What a module exports, and what its names mean.
+/// The exports of a module, and the bindings of its names.
 #[derive(Default)]
 pub(super) struct Module {
-    pub locals: BTreeMap<String, Vec<Local>>,
-    pub exports: BTreeMap<String, Local>,
-    /// Modules of which everything but the default is exported: `export *`.
+    pub bindings: BTreeMap<String, Vec<Binding>>,
+    pub exports: BTreeMap<String, Binding>,
+    /// Modules from which everything but the default is re-exported: `export *`.
     pub stars: Vec<String>,
-    /// Modules that it is the same as: `module.exports = require(...)`.
-    pub same: Vec<String>,
-    /// What it exports in a form that is not read.
+    /// Modules whose exports it takes over: `module.exports = require(...)`.
+    pub replaced_by: Vec<String>,
+    /// Notes on exports that cannot be read.
     pub unread: BTreeSet<String>,
 }
 
-/// What a name means in a module.
+/// What a name in a module refers to.
 #[derive(Debug, Clone)]
-pub(super) enum Local {
+pub(super) enum Binding {
     Declared(Declared),
-    /// Another name of the module.
+    /// Another name of the same module.
     Name(String),
-    /// A name of another module; `default` too.
+    /// An export of another module, which may be `default`.
     Imported {
         from: String,
         name: String,
     },
-    /// All that another module exports, as an object.
+    /// All exports of another module, as an object.
     Namespace {
         from: String,
     },
-    /// What `require` gives: an object of exports, or the one value that a module is.
+    /// The result of `require`: an object of exports, or a single value.
     Required {
         from: String,
     },
-    /// A property of another name.
+    /// A property of what another name refers to.
     Property {
         of: String,
         name: String,
     },
-    /// An object that is written out.
-    Object(Vec<(String, Local)>),
+    /// An object literal.
+    Object(Vec<(String, Binding)>),
 }
 
 impl Module {
-    /// Reads a module.
+    /// Parses a module.
     pub(super) fn read(path: &str, source: &str) -> Self {
         let language: Language = if is_typed(path) {
             tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()
@@ -62,26 +62,26 @@ impl Module {
         };
         let mut module = Self::default();
         let Some(tree) = parse(&language, source) else {
-            module.unread.insert(format!("`{path}` is too large to be read."));
+            module.unread.insert(format!("`{path}` is too large."));
             return module;
         };
         let nodes = children(tree.root_node());
         nodes.iter().for_each(|node| module.names(*node, source));
         nodes.iter().for_each(|node| module.statement(*node, path, source));
-        // A file of types that exports nothing by name exports what it declares.
-        let is_marked =
+        // A declaration file without an export or import statement exports everything that it declares.
+        let is_export_or_import =
             |node: &&Node<'_>| matches!(node.kind(), "export_statement" | "import_statement");
-        if path.contains(".d.") && !nodes.iter().any(|node| is_marked(&node)) {
+        if path.contains(".d.") && !nodes.iter().any(|node| is_export_or_import(&node)) {
             for node in nodes.iter().filter(|node| node.kind() == "ambient_declaration") {
                 for one in declared(*node, source, "") {
-                    module.exports.insert(one.name.clone(), Local::Name(one.name));
+                    module.exports.insert(one.name.clone(), Binding::Name(one.name));
                 }
             }
         }
         module
     }
 
-    /// Learns the names that a statement declares or imports.
+    /// Records the names that a statement declares or imports.
     fn names(&mut self, node: Node<'_>, source: &str) {
         let inner = match node.kind() {
             "export_statement" => node.child_by_field_name("declaration").unwrap_or(node),
@@ -90,28 +90,28 @@ impl Module {
         match inner.kind() {
             "import_statement" => self.imported(inner, source),
             "lexical_declaration" | "variable_declaration" => {
-                let said = comment(node, source);
+                let doc = comment(node, source);
                 for one in children(inner) {
                     self.variable(one, source);
                 }
-                declared(inner, source, &said).into_iter().for_each(|one| self.declare(one));
+                declared(inner, source, &doc).into_iter().for_each(|one| self.declare(one));
             }
             _ => {
-                let said = comment(node, source);
-                declared(inner, source, &said).into_iter().for_each(|one| self.declare(one));
+                let doc = comment(node, source);
+                declared(inner, source, &doc).into_iter().for_each(|one| self.declare(one));
             }
         }
     }
 
     fn declare(&mut self, one: Declared) {
-        let there = self.locals.entry(one.name.clone()).or_default();
-        // A name that comes from elsewhere is described there.
-        if !there.iter().any(|local| !matches!(local, Local::Declared(_))) {
-            there.push(Local::Declared(one));
+        let known = self.bindings.entry(one.name.clone()).or_default();
+        // An imported name is described in its own module.
+        if !known.iter().any(|binding| !matches!(binding, Binding::Declared(_))) {
+            known.push(Binding::Declared(one));
         }
     }
 
-    /// Learns a variable that has its value from another module, or is an object.
+    /// Records a variable whose value comes from another module or is an object.
     fn variable(&mut self, node: Node<'_>, source: &str) {
         let (Some(name), Some(value)) =
             (node.child_by_field_name("name"), node.child_by_field_name("value"))
@@ -119,13 +119,13 @@ impl Module {
             return;
         };
         if name.kind() == "identifier" {
-            let local = common::meaning(value, source, "");
-            if !matches!(local, Local::Declared(_)) {
-                self.locals.insert(text(name, source).to_owned(), vec![local]);
+            let binding = common::meaning(value, source, "");
+            if !matches!(binding, Binding::Declared(_)) {
+                self.bindings.insert(text(name, source).to_owned(), vec![binding]);
             }
         } else if let Some(from) = common::required(value, source) {
             for (name, alias) in bound(name, source) {
-                self.locals.insert(alias, vec![Local::Imported { from: from.clone(), name }]);
+                self.bindings.insert(alias, vec![Binding::Imported { from: from.clone(), name }]);
             }
         }
     }
@@ -138,18 +138,18 @@ impl Module {
             match one.kind() {
                 "identifier" => {
                     let name = "default".to_owned();
-                    let local = Local::Imported { from: from.clone(), name };
-                    self.locals.insert(text(one, source).to_owned(), vec![local]);
+                    let binding = Binding::Imported { from: from.clone(), name };
+                    self.bindings.insert(text(one, source).to_owned(), vec![binding]);
                 }
                 "namespace_import" => {
                     let name = one.named_child(0).map_or("", |name| text(name, source));
-                    let local = Local::Namespace { from: from.clone() };
-                    self.locals.insert(name.to_owned(), vec![local]);
+                    let binding = Binding::Namespace { from: from.clone() };
+                    self.bindings.insert(name.to_owned(), vec![binding]);
                 }
                 "named_imports" => {
                     for (name, alias) in specifiers(one, source) {
-                        let local = Local::Imported { from: from.clone(), name };
-                        self.locals.insert(alias, vec![local]);
+                        let binding = Binding::Imported { from: from.clone(), name };
+                        self.bindings.insert(alias, vec![binding]);
                     }
                 }
                 _ => {}
@@ -157,11 +157,11 @@ impl Module {
         }
     }
 
-    /// Learns what a statement exports.
+    /// Records the exports of a statement.
     fn statement(&mut self, node: Node<'_>, path: &str, source: &str) {
         match node.kind() {
             "export_statement" => self.exported(node, source),
-            // `declare module "name" { ... }` says what the package exports.
+            // `declare module "name" { ... }` contains the exports of the package.
             "ambient_declaration" => {
                 let modules = children(node).into_iter().filter(|inner| inner.kind() == "module");
                 for inner in modules.filter_map(|inner| inner.child_by_field_name("body")) {
@@ -171,30 +171,32 @@ impl Module {
                     }
                 }
             }
-            // A build for each environment exports the same: the first branch stands for all.
+            // Builds for different environments have the same exports, so the first branch is enough.
             "if_statement" => {
-                let before = (self.exports.len(), self.same.len());
+                let before = (self.exports.len(), self.replaced_by.len());
                 for key in ["consequence", "alternative"] {
                     let branch = node.child_by_field_name(key);
                     for inner in branch.map(children).unwrap_or_default() {
-                        if before == (self.exports.len(), self.same.len()) || key == "consequence" {
+                        if before == (self.exports.len(), self.replaced_by.len())
+                            || key == "consequence"
+                        {
                             self.statement(inner, path, source);
                         }
                     }
                 }
             }
-            // `const re = exports.re = []` exports, too.
+            // `const re = exports.re = []` also exports.
             "lexical_declaration" | "variable_declaration" => {
                 let values =
                     children(node).into_iter().filter_map(|one| one.child_by_field_name("value"));
                 for value in values.filter(|value| value.kind() == "assignment_expression") {
-                    common::Assignments { module: self, source, path, said: "" }.read(value);
+                    common::Assignments { module: self, source, path, doc: "" }.read(value);
                 }
             }
             "expression_statement" => {
                 if let Some(inner) = node.named_child(0) {
-                    let said = comment(node, source);
-                    common::Assignments { module: self, source, path, said: &said }.read(inner);
+                    let doc = comment(node, source);
+                    common::Assignments { module: self, source, path, doc: &doc }.read(inner);
                 }
             }
             _ => {}
@@ -208,57 +210,57 @@ impl Module {
             .filter(|child| !child.is_named())
             .map(|child| child.kind())
             .collect();
-        let said = comment(node, source);
+        let doc = comment(node, source);
         let from = node.child_by_field_name("source").map(|from| unquoted(text(from, source)));
         let inner = node.child_by_field_name("declaration");
         if words.contains(&"default") {
             let value = node.child_by_field_name("value");
-            let local = match (inner, value) {
+            let binding = match (inner, value) {
                 (Some(inner), _) => {
-                    let own = declared(inner, source, &said).into_iter().next();
+                    let own = declared(inner, source, &doc).into_iter().next();
                     let name = own.as_ref().map(|own| own.name.clone()).unwrap_or_default();
                     if name.is_empty() {
-                        Local::Declared(self::value(inner, source, &said))
+                        Binding::Declared(self::value(inner, source, &doc))
                     } else {
-                        Local::Name(name)
+                        Binding::Name(name)
                     }
                 }
-                (None, Some(value)) => match common::meaning(value, source, &said) {
-                    Local::Object(_) => Local::Declared(self::value(value, source, &said)),
-                    local => local,
+                (None, Some(value)) => match common::meaning(value, source, &doc) {
+                    Binding::Object(_) => Binding::Declared(self::value(value, source, &doc)),
+                    binding => binding,
                 },
                 (None, None) => return,
             };
-            self.exports.insert("default".to_owned(), local);
+            self.exports.insert("default".to_owned(), binding);
         } else if let Some(inner) = inner {
-            for one in declared(inner, source, &said) {
-                self.exports.insert(one.name.clone(), Local::Name(one.name));
+            for one in declared(inner, source, &doc) {
+                self.exports.insert(one.name.clone(), Binding::Name(one.name));
             }
         } else if words.contains(&"=") {
             let name = children(node).last().map_or("", |name| text(*name, source)).to_owned();
-            self.is_value(&name);
+            self.export_value(&name);
         } else {
             self.clauses(node, source, from.as_deref());
         }
     }
 
-    /// Learns that the module is one value: its members are exports, too.
-    fn is_value(&mut self, name: &str) {
-        for local in self.locals.get(name).cloned().unwrap_or_default() {
-            let Local::Declared(one) = local else { continue };
+    /// Records `export = name`: the members of a namespace are exports, too.
+    fn export_value(&mut self, name: &str) {
+        for binding in self.bindings.get(name).cloned().unwrap_or_default() {
+            let Binding::Declared(one) = binding else { continue };
             for member in one.members.iter().filter(|_| is_namespace(&one)) {
                 let shown = member.name.clone();
                 let lines = vec![(String::new(), member.usage.clone())];
-                let said = member.description.clone();
+                let doc = member.description.clone();
                 let one =
-                    Declared { name: String::new(), lines, comment: said, members: Vec::new() };
-                // The usage has the name in it already.
+                    Declared { name: String::new(), lines, comment: doc, members: Vec::new() };
+                // The usage already contains the name.
                 if !shown.contains('.') {
-                    self.exports.insert(shown, Local::Declared(one));
+                    self.exports.insert(shown, Binding::Declared(one));
                 }
             }
         }
-        self.exports.insert("default".to_owned(), Local::Name(name.to_owned()));
+        self.exports.insert("default".to_owned(), Binding::Name(name.to_owned()));
     }
 
     fn clauses(&mut self, node: Node<'_>, source: &str, from: Option<&str>) {
@@ -268,22 +270,22 @@ impl Module {
                 ("export_clause", _) => {
                     is_star = false;
                     for (name, alias) in specifiers(inner, source) {
-                        // So a module says what `require` gives.
+                        // This form defines the result of `require`.
                         if alias == "module.exports" {
                             continue;
                         }
-                        let local = match from {
-                            Some(from) => Local::Imported { from: from.to_owned(), name },
-                            None => Local::Name(name),
+                        let binding = match from {
+                            Some(from) => Binding::Imported { from: from.to_owned(), name },
+                            None => Binding::Name(name),
                         };
-                        self.exports.insert(alias, local);
+                        self.exports.insert(alias, binding);
                     }
                 }
                 ("namespace_export", Some(from)) => {
                     is_star = false;
                     let name = inner.named_child(0).map_or("", |name| text(name, source));
-                    let local = Local::Namespace { from: from.to_owned() };
-                    self.exports.insert(unquoted(name), local);
+                    let binding = Binding::Namespace { from: from.to_owned() };
+                    self.exports.insert(unquoted(name), binding);
                 }
                 _ => {}
             }
@@ -298,7 +300,7 @@ fn is_namespace(one: &Declared) -> bool {
     one.lines.iter().any(|(before, _)| before == "namespace ")
 }
 
-/// Returns the names of `{ a, b as c }`, each with the one that it gets.
+/// Returns the names of `{ a, b as c }` as pairs of name and alias.
 fn specifiers(node: Node<'_>, source: &str) -> Vec<(String, String)> {
     let all = children(node).into_iter().filter_map(|one| {
         let name = one.child_by_field_name("name")?;

@@ -1,4 +1,4 @@
-//! What the exports of a module are, followed to where each is declared.
+//! Follows the exports of a module to their declarations.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,22 +8,22 @@ use crate::Files;
 
 use super::declared::Declared;
 use super::entries::resolved;
-use super::module::{Local, Module};
+use super::module::{Binding, Module};
 
-/// How many modules may lead from one to the next.
+/// The maximum number of steps from an export to its declaration.
 const MAX_STEPS: usize = 24;
-/// How many modules are read.
+/// The maximum number of modules to parse.
 const MAX_MODULES: usize = 5_000;
 
-/// What an export is.
-pub(super) enum Found {
-    /// It is declared in a file, by a name.
+/// What an export resolves to.
+pub(super) enum Export {
+    /// A declaration in a file.
     Declared(String, Declared),
-    /// All that a file exports, as an object.
+    /// All exports of a file, as an object.
     Namespace(String),
-    /// It comes from another package.
+    /// An export of another package.
     Outside(String),
-    /// It cannot be told from the code.
+    /// Cannot be determined from the code.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Modules<'a> {
         Self { files, read: RefCell::default(), unread: RefCell::default() }
     }
 
-    /// Returns what was not read, as sentences for a reader.
+    /// Returns notes on the exports that could not be read, as sentences for a reader.
     pub(super) fn unread(&self) -> Vec<String> {
         self.unread.borrow().iter().cloned().collect()
     }
@@ -55,12 +55,12 @@ impl<'a> Modules<'a> {
         module
     }
 
-    /// Returns the file of an import, if it is one of the package.
+    /// Returns the file of an import, if it belongs to the package.
     fn file(&self, from: &str, import: &str) -> Option<String> {
         import.starts_with('.').then(|| resolved(self.files, from, import))?
     }
 
-    /// Returns every export of a file, with the file that says so.
+    /// Returns every export of a file, with the file that contains it.
     pub(super) fn exports(&self, file: &str) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         let mut seen = BTreeSet::new();
@@ -76,18 +76,21 @@ impl<'a> Modules<'a> {
                     found.entry(name.clone()).or_insert_with(|| file.clone());
                 }
             }
-            let same = module.same.iter().map(|from| (from, with_default));
-            for (from, with_default) in same.chain(module.stars.iter().map(|from| (from, false))) {
+            let replaced_by = module.replaced_by.iter().map(|from| (from, with_default));
+            for (from, with_default) in
+                replaced_by.chain(module.stars.iter().map(|from| (from, false)))
+            {
                 match self.file(&file, from) {
                     Some(other) => open.push((other, with_default)),
                     None => {
-                        let what = if from.starts_with('.') {
+                        let reason = if from.starts_with('.') {
                             "was not found"
                         } else {
                             "is another package and was not read"
                         };
-                        let note =
-                            format!("`{file}` re-exports everything from `{from}`, which {what}.");
+                        let note = format!(
+                            "`{file}` re-exports everything from `{from}`, which {reason}."
+                        );
                         self.unread.borrow_mut().insert(note);
                     }
                 }
@@ -96,74 +99,77 @@ impl<'a> Modules<'a> {
         found
     }
 
-    /// Returns what an export of a file is.
-    pub(super) fn export(&self, file: &str, name: &str) -> Found {
+    /// Resolves an export of a file.
+    pub(super) fn export(&self, file: &str, name: &str) -> Export {
         self.follow(file, name, 0)
     }
 
-    fn follow(&self, file: &str, name: &str, steps: usize) -> Found {
+    fn follow(&self, file: &str, name: &str, steps: usize) -> Export {
         if steps > MAX_STEPS {
-            return Found::Unknown;
+            return Export::Unknown;
         }
         let module = self.module(file);
-        if let Some(local) = module.exports.get(name) {
-            return self.local(file, &module, local, steps + 1);
+        if let Some(binding) = module.exports.get(name) {
+            return self.binding(file, &module, binding, steps + 1);
         }
         match self.exports(file).get(name) {
             Some(other) if other != file => self.follow(other, name, steps + 1),
-            _ => Found::Unknown,
+            _ => Export::Unknown,
         }
     }
 
-    fn local(&self, file: &str, module: &Module, local: &Local, steps: usize) -> Found {
+    fn binding(&self, file: &str, module: &Module, binding: &Binding, steps: usize) -> Export {
         if steps > MAX_STEPS {
-            return Found::Unknown;
+            return Export::Unknown;
         }
         let inside = |from: &str, name: &str| match self.file(file, from) {
             Some(other) => self.follow(&other, name, steps + 1),
-            None => Found::Outside(from.to_owned()),
+            None => Export::Outside(from.to_owned()),
         };
-        match local {
-            Local::Declared(one) => Found::Declared(file.to_owned(), one.clone()),
-            Local::Name(name) => self.name(file, module, name, steps),
-            Local::Imported { from, name } => inside(from, name),
-            Local::Namespace { from } => match self.file(file, from) {
-                Some(other) => Found::Namespace(other),
-                None => Found::Outside(from.clone()),
+        match binding {
+            Binding::Declared(one) => Export::Declared(file.to_owned(), one.clone()),
+            Binding::Name(name) => self.name(file, module, name, steps),
+            Binding::Imported { from, name } => inside(from, name),
+            Binding::Namespace { from } => match self.file(file, from) {
+                Some(other) => Export::Namespace(other),
+                None => Export::Outside(from.clone()),
             },
-            Local::Required { from } => match self.file(file, from) {
+            Binding::Required { from } => match self.file(file, from) {
                 Some(other) => match self.follow(&other, "default", steps + 1) {
-                    Found::Unknown => Found::Namespace(other),
+                    Export::Unknown => Export::Namespace(other),
                     found => found,
                 },
-                None => Found::Outside(from.clone()),
+                None => Export::Outside(from.clone()),
             },
-            Local::Property { of, name } => match module.locals.get(of).and_then(|all| all.first())
-            {
-                Some(Local::Required { from } | Local::Namespace { from }) => inside(from, name),
-                _ => Found::Unknown,
-            },
-            Local::Object(all) => {
+            Binding::Property { of, name } => {
+                match module.bindings.get(of).and_then(|all| all.first()) {
+                    Some(Binding::Required { from } | Binding::Namespace { from }) => {
+                        inside(from, name)
+                    }
+                    _ => Export::Unknown,
+                }
+            }
+            Binding::Object(all) => {
                 let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
                 let shown = format!(" = {{ {} }}", names.join(", "));
                 let lines = vec![("const ".to_owned(), shown)];
-                Found::Declared(file.to_owned(), Declared { lines, ..Declared::default() })
+                Export::Declared(file.to_owned(), Declared { lines, ..Declared::default() })
             }
         }
     }
 
-    fn name(&self, file: &str, module: &Module, name: &str, steps: usize) -> Found {
-        let all = module.locals.get(name).map(Vec::as_slice).unwrap_or_default();
+    fn name(&self, file: &str, module: &Module, name: &str, steps: usize) -> Export {
+        let all = module.bindings.get(name).map(Vec::as_slice).unwrap_or_default();
         let mut whole: Option<Declared> = None;
-        for local in all {
-            match local {
-                Local::Declared(one) => match &mut whole {
+        for binding in all {
+            match binding {
+                Binding::Declared(one) => match &mut whole {
                     Some(whole) => whole.merge(one),
                     None => whole = Some(one.clone()),
                 },
-                other => return self.local(file, module, other, steps + 1),
+                other => return self.binding(file, module, other, steps + 1),
             }
         }
-        whole.map_or(Found::Unknown, |whole| Found::Declared(file.to_owned(), whole))
+        whole.map_or(Export::Unknown, |whole| Export::Declared(file.to_owned(), whole))
     }
 }

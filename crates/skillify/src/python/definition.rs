@@ -1,4 +1,4 @@
-//! Functions and classes, as they are written.
+//! Functions and classes in the source.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use super::docs::{docstring, sections};
 #[derive(Clone, Default)]
 pub(super) struct Definition {
     pub name: String,
-    /// What stands before its name: decorators that change how it is called, and `def ` or `class `.
+    /// The text before the name: decorators that change how it is called, and `def ` or `class `.
     before: String,
-    /// What stands after its name: what it takes, or its bases.
+    /// The text after the name: parameters and result, or bases.
     after: String,
     doc: String,
-    /// What it takes, without the object or class that it is called on.
+    /// The parameters, without `self` or `cls`.
     pub parameters: Vec<String>,
     /// The decorators, without `@`.
     pub decorators: Vec<String>,
@@ -29,15 +29,15 @@ pub(super) struct Definition {
 #[derive(Clone, Default)]
 pub(super) struct Class {
     pub head: Definition,
-    /// Its bases, as they are written.
+    /// The bases, as written.
     pub bases: Vec<String>,
-    /// Its functions; a later one replaces an earlier one.
+    /// The functions; a later one replaces an earlier one of the same name.
     pub functions: BTreeMap<String, Definition>,
-    /// Its fields that have a type: name, type, value.
+    /// The fields with a type annotation.
     pub fields: Vec<Field>,
 }
 
-/// A field with a type.
+/// A field with a type annotation.
 #[derive(Clone)]
 pub(super) struct Field {
     pub name: String,
@@ -45,8 +45,8 @@ pub(super) struct Field {
     pub value: Option<String>,
 }
 
-/// Decorators that say how a function is called.
-const SHOWN: [&str; 4] = ["property", "classmethod", "staticmethod", "cached_property"];
+/// Decorators that change how a function is called.
+const SHOWN_DECORATORS: [&str; 4] = ["property", "classmethod", "staticmethod", "cached_property"];
 
 impl Definition {
     /// Reads a function or a class, with its decorators.
@@ -63,21 +63,21 @@ impl Definition {
         let body = inner.child_by_field_name("body").map_or(inner.end_byte(), |it| it.start_byte());
         let start = source.get(inner.start_byte()..name.start_byte()).unwrap_or_default();
         let end = without_comments(inner, name.end_byte(), body, source);
-        let taken = inner.child_by_field_name("parameters").map(children).unwrap_or_default();
-        let taken = taken.into_iter().filter(|one| one.kind() != "comment");
-        let shown = decorators.iter().filter(|one| SHOWN.contains(&last_part(one)));
+        let parameters = inner.child_by_field_name("parameters").map(children).unwrap_or_default();
+        let parameters = parameters.into_iter().filter(|one| one.kind() != "comment");
+        let shown = decorators.iter().filter(|one| SHOWN_DECORATORS.contains(&last_part(one)));
         let shown: String = shown.map(|one| format!("@{one}\n")).collect();
         Some(Self {
             name: text(name, source).to_owned(),
             before: format!("{shown}{} ", one_line(start)),
             after: one_line(&end).trim_end_matches([':', ' ']).to_owned(),
             doc: docstring(inner, source),
-            parameters: taken.skip(1).map(|one| one_line(text(one, source))).collect(),
+            parameters: parameters.skip(1).map(|one| one_line(text(one, source))).collect(),
             decorators,
         })
     }
 
-    /// Returns its page, by the name that others use for it.
+    /// Returns the page, under the name that users import.
     pub(super) fn topic(&self, exported: &str) -> Topic {
         let called = exported.rsplit('.').next().unwrap_or(exported);
         let (description, arguments, value) = sections(&self.doc);
@@ -88,7 +88,7 @@ impl Definition {
         Topic { name, title, usage, description, arguments, value, ..Topic::default() }
     }
 
-    /// Returns what its docstring says of its arguments.
+    /// Returns the arguments documented in the docstring.
     pub(super) fn arguments(&self) -> Vec<Argument> {
         sections(&self.doc).1
     }
@@ -110,7 +110,7 @@ impl Class {
                 class.fields.push(field);
             }
             let Some(function) = Definition::read(inner, source) else { continue };
-            // `@x.setter` adds to the property that is there.
+            // `@x.setter` extends the existing property.
             let adds = |one: &String| one.ends_with(".setter") || one.ends_with(".deleter");
             if !function.decorators.iter().any(adds) {
                 class.functions.insert(function.name.clone(), function);
@@ -128,7 +128,7 @@ fn field(node: Node<'_>, source: &str) -> Option<Field> {
     Some(Field { name, kind: one_line(text(kind, source)), value })
 }
 
-/// Returns a part of the source without the comments in it.
+/// Returns a part of the source without its comments.
 fn without_comments(node: Node<'_>, from: usize, to: usize, source: &str) -> String {
     let mut comments = Vec::new();
     let mut open = vec![node];
@@ -150,7 +150,7 @@ fn without_comments(node: Node<'_>, from: usize, to: usize, source: &str) -> Str
     text + source.get(at..to).unwrap_or_default()
 }
 
-/// Returns the last name of a path, without what it is called with: `dataclass` of `dataclasses.dataclass(frozen=True)`.
+/// Returns the last name of a path, without arguments: `dataclass` of `dataclasses.dataclass(frozen=True)`.
 pub(super) fn last_part(text: &str) -> &str {
     let path = text.split(['(', '[']).next().unwrap_or(text).trim();
     path.rsplit('.').next().unwrap_or(path)

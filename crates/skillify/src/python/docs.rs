@@ -1,4 +1,4 @@
-//! Docstrings: what they say, by the conventions of Sphinx, Google and NumPy.
+//! Parses docstrings in the styles of Sphinx, Google and NumPy.
 
 use tree_sitter::Node;
 
@@ -33,10 +33,10 @@ pub(super) fn docstring(node: Node<'_>, source: &str) -> String {
     plain.lines().enumerate().map(line).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// Splits a docstring into what it says, its arguments and its result: as Sphinx, Google and NumPy write them.
+/// Splits a docstring into description, arguments and result.
 pub(super) fn sections(doc: &str) -> (String, Vec<Argument>, String) {
-    let (mut said, mut arguments, mut value) = (Vec::new(), Vec::<Argument>::new(), String::new());
-    let mut place = Place::Text;
+    let (mut prose, mut arguments, mut value) = (Vec::new(), Vec::<Argument>::new(), String::new());
+    let mut section = Section::Text;
     let lines: Vec<&str> = doc.lines().collect();
     for (at, line) in lines.iter().enumerate() {
         let (plain, is_indented) = (line.trim(), line.starts_with([' ', '\t']));
@@ -44,16 +44,16 @@ pub(super) fn sections(doc: &str) -> (String, Vec<Argument>, String) {
         if let Some((name, text)) = sphinx(plain, &[":parameter", ":param", ":arg"]) {
             let name = name.split_whitespace().last().unwrap_or_default().replace('\\', "");
             arguments.push(Argument { name, text });
-            place = Place::Argument;
+            section = Section::Argument;
             continue;
         }
         if let Some((_, text)) = sphinx(plain, &[":returns", ":return"]) {
             value = text;
-            place = Place::Value;
+            section = Section::Value;
             continue;
         }
         if plain.starts_with(':') && plain[1..].contains(':') {
-            place = Place::Other;
+            section = Section::Other;
             continue;
         }
         if !is_indented {
@@ -61,47 +61,47 @@ pub(super) fn sections(doc: &str) -> (String, Vec<Argument>, String) {
             let is_head = plain.ends_with(':') || is_underlined;
             match word.as_str() {
                 "args" | "arguments" | "parameters" | "params" if is_head => {
-                    place = Place::Arguments(is_underlined);
+                    section = Section::Arguments(is_underlined);
                     continue;
                 }
                 "returns" | "return" | "yields" if is_head => {
-                    place = Place::Value;
+                    section = Section::Value;
                     continue;
                 }
                 "raises" | "examples" | "example" | "notes" | "note" | "see also"
                 | "references"
                     if is_head =>
                 {
-                    place = Place::Text;
+                    section = Section::Text;
                 }
                 _ => {}
             }
         }
-        match place {
-            Place::Other => {}
-            Place::Text => said.push(*line),
-            Place::Value if plain.starts_with("---") => {}
-            Place::Value => {
+        match section {
+            Section::Other => {}
+            Section::Text => prose.push(*line),
+            Section::Value if plain.starts_with("---") => {}
+            Section::Value => {
                 value.push(' ');
                 value.push_str(plain);
             }
-            Place::Argument => {
+            Section::Argument => {
                 if let Some(last) = arguments.last_mut() {
                     last.text = format!("{} {plain}", last.text).trim().to_owned();
                 }
             }
-            Place::Arguments(_) if plain.is_empty() || plain.starts_with("---") => {}
-            // NumPy writes names at the margin, Google with a colon after them.
-            Place::Arguments(true) if !is_indented => {
+            Section::Arguments(_) if plain.is_empty() || plain.starts_with("---") => {}
+            // NumPy style: names are not indented. Google style: names are followed by a colon.
+            Section::Arguments(true) if !is_indented => {
                 let (name, kind) = plain.split_once(':').unwrap_or((plain, ""));
                 arguments
                     .push(Argument { name: name.trim().to_owned(), text: kind.trim().to_owned() });
             }
-            Place::Arguments(false) if !is_indented => {
-                place = Place::Text;
-                said.push(line);
+            Section::Arguments(false) if !is_indented => {
+                section = Section::Text;
+                prose.push(line);
             }
-            Place::Arguments(is_numpy) => {
+            Section::Arguments(is_numpy) => {
                 let named = (!is_numpy).then(|| google(plain)).flatten();
                 match (named, arguments.last_mut()) {
                     (Some(argument), _) => arguments.push(argument),
@@ -113,14 +113,14 @@ pub(super) fn sections(doc: &str) -> (String, Vec<Argument>, String) {
             }
         }
     }
-    (said.join("\n").trim().to_owned(), arguments, value.trim().to_owned())
+    (prose.join("\n").trim().to_owned(), arguments, value.trim().to_owned())
 }
 
-enum Place {
+enum Section {
     Text,
-    /// Of one argument, as Sphinx writes them.
+    /// The text of one argument, in Sphinx style.
     Argument,
-    /// Of all of them; true as NumPy writes them.
+    /// All arguments; true in NumPy style.
     Arguments(bool),
     Value,
     Other,

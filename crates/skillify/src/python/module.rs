@@ -1,4 +1,4 @@
-//! One module: what its names mean, and which of them it says are for others.
+//! Parses a module: the bindings of its names, and its `__all__`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,39 +8,39 @@ use crate::syntax::{children, parse, text};
 
 use super::definition::{Class, Definition};
 
-/// A module, as it is written.
+/// A parsed module.
 #[derive(Default)]
 pub(super) struct Module {
-    /// What its names mean; a later meaning replaces an earlier one.
-    pub names: BTreeMap<String, Meaning>,
-    /// Modules of which it takes every name.
+    /// The bindings of its names; a later binding replaces an earlier one.
+    pub names: BTreeMap<String, Binding>,
+    /// Modules from which it imports `*`.
     pub stars: Vec<String>,
-    /// The names in `__all__`; none if there is no such list.
+    /// The names in `__all__`; `None` if there is no such list.
     pub all: Option<BTreeSet<String>>,
-    /// `__all__` is made by code that is not read, so that names may be missing.
+    /// `__all__` is computed in a way that cannot be read, so names may be missing.
     pub is_all_unread: bool,
 }
 
-/// What a name in a module means.
+/// What a name in a module refers to.
 #[derive(Clone)]
-pub(super) enum Meaning {
+pub(super) enum Binding {
     Function(Box<Definition>),
     Class(Box<Class>),
-    /// A name of another module, or a module.
+    /// A name in another module, or a submodule.
     Imported {
         module: String,
         name: String,
     },
-    /// A module, or the package that it is in.
+    /// A module, or its top-level package.
     Module(String),
-    /// Another name of the same module, or one inside of it: `a = b`, `a = b.c`.
+    /// An alias of another name: `a = b`, `a = b.c`.
     Alias(Vec<String>),
-    /// A value.
+    /// Any other value.
     Other,
 }
 
 impl Module {
-    /// Reads a module. Relative imports begin at `package`.
+    /// Parses a module. Relative imports start at `package`.
     pub(super) fn read(package: &str, source: &str) -> Self {
         let language = tree_sitter_python::LANGUAGE.into();
         let mut module = Self::default();
@@ -59,8 +59,8 @@ impl Module {
     fn statement(&mut self, node: Node<'_>, package: &str, source: &str) {
         match node.kind() {
             "function_definition" | "class_definition" | "decorated_definition" => {
-                if let Some((name, meaning)) = defined(node, source) {
-                    self.names.insert(name, meaning);
+                if let Some((name, binding)) = defined(node, source) {
+                    self.names.insert(name, binding);
                 }
             }
             "import_from_statement" => self.imported_from(node, package, source),
@@ -87,7 +87,7 @@ impl Module {
         }
     }
 
-    /// Takes the names that every branch of an `if` defines: without knowing which is run, others may not be there.
+    /// Records the names that every branch of an `if` defines. Other names may not exist, depending on the branch.
     fn branches(&mut self, node: Node<'_>, package: &str, source: &str) {
         let condition = node.child_by_field_name("condition").map_or("", |it| text(it, source));
         let mut blocks = vec![node.child_by_field_name("consequence")];
@@ -98,7 +98,7 @@ impl Module {
             let body = other.child_by_field_name("consequence");
             blocks.push(body.or_else(|| other.child_by_field_name("body")));
         }
-        // No program runs what is there for those who check types.
+        // The branch for type checkers never runs.
         if condition.ends_with("TYPE_CHECKING") && !condition.starts_with("not") {
             blocks.remove(0);
         } else if !has_else {
@@ -117,7 +117,7 @@ impl Module {
         self.stars.extend(first.stars.into_iter().filter(is_star));
     }
 
-    /// Takes the names that `try` and each `except` define; an `except` that raises or passes defines none and has no say.
+    /// Records the names that `try` or any `except` defines.
     fn attempt(&mut self, node: Node<'_>, package: &str, source: &str) {
         let mut tried = Self::default();
         let body = node.child_by_field_name("body").map(children).unwrap_or_default();
@@ -127,8 +127,8 @@ impl Module {
             for block in children(clause).into_iter().filter(|one| one.kind() == "block") {
                 other.block(&children(block), package, source);
             }
-            for (name, meaning) in other.names {
-                tried.names.entry(name).or_insert(meaning);
+            for (name, binding) in other.names {
+                tried.names.entry(name).or_insert(binding);
             }
         }
         self.names.extend(tried.names);
@@ -147,8 +147,8 @@ impl Module {
             let name = one.child_by_field_name("name").unwrap_or(one);
             let alias = one.child_by_field_name("alias").unwrap_or(name);
             let name = text(name, source).to_owned();
-            let meaning = Meaning::Imported { module: from.clone(), name };
-            self.names.insert(text(alias, source).to_owned(), meaning);
+            let binding = Binding::Imported { module: from.clone(), name };
+            self.names.insert(text(alias, source).to_owned(), binding);
         }
     }
 
@@ -165,18 +165,19 @@ impl Module {
                     (top, top)
                 }
             };
-            self.names.insert(alias.to_owned(), Meaning::Module(module.to_owned()));
+            self.names.insert(alias.to_owned(), Binding::Module(module.to_owned()));
         }
     }
 
     fn expression(&mut self, node: Node<'_>, source: &str) {
         match node.kind() {
             "assignment" => {
-                let (mut targets, mut at) = (Vec::new(), node);
+                let (mut targets, mut assignment) = (Vec::new(), node);
                 loop {
-                    targets.extend(at.child_by_field_name("left").map(|left| text(left, source)));
-                    match at.child_by_field_name("right") {
-                        Some(right) if right.kind() == "assignment" => at = right,
+                    let left = assignment.child_by_field_name("left");
+                    targets.extend(left.map(|left| text(left, source)));
+                    match assignment.child_by_field_name("right") {
+                        Some(right) if right.kind() == "assignment" => assignment = right,
                         Some(right) => {
                             self.assigned(&targets, right, source);
                             return;
@@ -211,23 +212,23 @@ impl Module {
                 self.list(value, source);
                 continue;
             }
-            let meaning = match value.kind() {
+            let binding = match value.kind() {
                 "identifier" | "attribute" => {
                     let parts = text(value, source).split('.').map(|part| part.trim().to_owned());
-                    Meaning::Alias(parts.collect())
+                    Binding::Alias(parts.collect())
                 }
-                _ => Meaning::Other,
+                _ => Binding::Other,
             };
-            // `Thing = wrapped(Thing)` is still what it was.
+            // `Thing = wrapped(Thing)` keeps its definition.
             let is_defined =
-                matches!(self.names.get(*target), Some(Meaning::Function(_) | Meaning::Class(_)));
+                matches!(self.names.get(*target), Some(Binding::Function(_) | Binding::Class(_)));
             if is_defined && value.kind() == "call" && mentions(value, target, source) {
                 continue;
             }
             for name in target.split(',').map(|name| name.trim_matches(['(', ')', ' '])) {
                 let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
                 if is_name && !name.is_empty() {
-                    self.names.insert(name.to_owned(), meaning.clone());
+                    self.names.insert(name.to_owned(), binding.clone());
                 }
             }
         }
@@ -261,19 +262,19 @@ fn mentions(node: Node<'_>, name: &str, source: &str) -> bool {
     false
 }
 
-/// Returns the name and the meaning of a definition.
-fn defined(node: Node<'_>, source: &str) -> Option<(String, Meaning)> {
+/// Returns the name and binding of a definition.
+fn defined(node: Node<'_>, source: &str) -> Option<(String, Binding)> {
     let inner = node.child_by_field_name("definition").unwrap_or(node);
     let definition = Definition::read(node, source)?;
     let name = definition.name.clone();
-    let meaning = match inner.kind() {
-        "class_definition" => Meaning::Class(Box::new(Class::read(definition, inner, source))),
-        _ => Meaning::Function(Box::new(definition)),
+    let binding = match inner.kind() {
+        "class_definition" => Binding::Class(Box::new(Class::read(definition, inner, source))),
+        _ => Binding::Function(Box::new(definition)),
     };
-    Some((name, meaning))
+    Some((name, binding))
 }
 
-/// Returns the module that an import in a package means.
+/// Resolves the module of an import in a package.
 fn absolute(package: &str, module: &str) -> Option<String> {
     let dots = module.len() - module.trim_start_matches('.').len();
     let rest = module.trim_start_matches('.');

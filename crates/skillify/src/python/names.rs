@@ -1,36 +1,34 @@
-//! What names mean across the modules of a package, and which of them others import.
+//! Resolves names across the modules of a package, and finds those that users import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::module::{Meaning, Module};
+use super::module::{Binding, Module};
 
-/// How many imports may lead from one to the next.
+/// The maximum number of imports to follow for a name.
 const MAX_STEPS: usize = 24;
 
 /// The modules of a package, by their names.
 pub(super) struct Modules {
     pub all: BTreeMap<String, Module>,
-    /// Those that are packages: what they import is for others.
+    /// The modules that are packages; their imports are exports, too.
     pub packages: BTreeSet<String>,
 }
 
-/// Where something is defined: a module, and a name in it.
+/// Where a name is defined: a module, and the name in it.
 pub(super) type Origin = (String, String);
 
 impl Modules {
-    /// Returns a note for each public module whose `__all__` could not be read to its end.
+    /// Returns a note for each public module whose `__all__` could not be read completely.
     pub(super) fn unread_lists(&self) -> Vec<String> {
         let is_hidden = |name: &str| name.split('.').any(|part| part.starts_with('_'));
         let unread = self.all.iter().filter(|(name, it)| it.is_all_unread && !is_hidden(name));
         let note = |name: &String| {
-            format!(
-                "`__all__` of `{name}` is made by code; names that the code adds are not listed."
-            )
+            format!("`__all__` of `{name}` is computed; names added at runtime are not listed.")
         };
         unread.map(|(name, _)| note(name)).collect()
     }
 
-    /// Returns where a name of a module is defined, if that is in the package.
+    /// Returns where a name of a module is defined, if it is defined in the package.
     pub(super) fn origin(&self, module: &str, name: &str) -> Option<Origin> {
         self.follow(module, name, 0)
     }
@@ -38,12 +36,12 @@ impl Modules {
     fn follow(&self, module: &str, name: &str, steps: usize) -> Option<Origin> {
         let here = self.all.get(module).filter(|_| steps < MAX_STEPS)?;
         match here.names.get(name) {
-            Some(Meaning::Function(_) | Meaning::Class(_)) => {
+            Some(Binding::Function(_) | Binding::Class(_)) => {
                 Some((module.to_owned(), name.to_owned()))
             }
-            Some(Meaning::Imported { module: from, name }) => self.follow(from, name, steps + 1),
-            Some(Meaning::Alias(path)) => self.alias(module, name, path, steps + 1),
-            Some(Meaning::Module(_) | Meaning::Other) => None,
+            Some(Binding::Imported { module: from, name }) => self.follow(from, name, steps + 1),
+            Some(Binding::Alias(path)) => self.alias(module, name, path, steps + 1),
+            Some(Binding::Module(_) | Binding::Other) => None,
             None => {
                 let mut stars = here.stars.iter().rev();
                 stars.find_map(|from| {
@@ -62,11 +60,11 @@ impl Modules {
         }
     }
 
-    /// Returns the module that a name in a module means.
+    /// Returns the module that a name in a module refers to.
     fn module(&self, module: &str, name: &str) -> Option<String> {
         match self.all.get(module)?.names.get(name)? {
-            Meaning::Module(found) => Some(found.clone()),
-            Meaning::Imported { module, name } => {
+            Binding::Module(found) => Some(found.clone()),
+            Binding::Imported { module, name } => {
                 let found = format!("{module}.{name}");
                 self.all.contains_key(&found).then_some(found)
             }
@@ -74,15 +72,15 @@ impl Modules {
         }
     }
 
-    /// Returns what a name written in a module refers to: `Base`, or `module.Base`.
-    pub(super) fn written(&self, module: &str, path: &str) -> Option<Origin> {
+    /// Resolves an expression in a module: `Base`, or `module.Base`.
+    pub(super) fn resolve(&self, module: &str, path: &str) -> Option<Origin> {
         match path.split_once('.') {
             None => self.origin(module, path),
             Some((first, name)) => self.follow(&self.module(module, first)?, name, 0),
         }
     }
 
-    /// Returns the names that `from module import *` takes: those of `__all__`, else all without `_`.
+    /// Returns the names that `from module import *` imports: those in `__all__`, else all that do not begin with `_`.
     fn starred(&self, module: &str, steps: usize) -> BTreeSet<String> {
         let Some(here) = self.all.get(module).filter(|_| steps < MAX_STEPS) else {
             return BTreeSet::new();
@@ -95,24 +93,24 @@ impl Modules {
         own.chain(others.filter(|name| !name.starts_with('_'))).collect()
     }
 
-    /// Returns the names of a module that are for others, and where each is defined.
+    /// Returns the public names of a module, and where each is defined.
     ///
-    /// They are those of `__all__`, what a package imports from its modules, and what a module defines itself.
+    /// They are those in `__all__`, what a package imports from its modules, and what a module defines itself.
     fn exported(&self, module: &str) -> BTreeMap<String, Origin> {
         let Some(here) = self.all.get(module) else { return BTreeMap::new() };
         let is_own =
-            |meaning: &Meaning| matches!(meaning, Meaning::Function(_) | Meaning::Class(_));
+            |binding: &Binding| matches!(binding, Binding::Function(_) | Binding::Class(_));
         let mut names: BTreeSet<String> = here
             .names
             .iter()
-            .filter(|(name, meaning)| is_own(meaning) && !name.starts_with('_'))
+            .filter(|(name, binding)| is_own(binding) && !name.starts_with('_'))
             .map(|(name, _)| name.clone())
             .collect();
         match &here.all {
             Some(all) => names.extend(all.clone()),
             None if self.packages.contains(module) => names.extend(self.starred(module, 0)),
             None => {
-                let is_alias = |meaning: &Meaning| matches!(meaning, Meaning::Alias(_));
+                let is_alias = |binding: &Binding| matches!(binding, Binding::Alias(_));
                 let aliases =
                     here.names.iter().filter(|(name, it)| is_alias(it) && !name.starts_with('_'));
                 names.extend(aliases.map(|(name, _)| name.clone()));
@@ -125,24 +123,24 @@ impl Modules {
         found.collect()
     }
 
-    /// Returns the names that others import, and where each is defined.
+    /// Returns the names that users import, and where each is defined.
     ///
-    /// Of several names for one thing, those of the shortest path count, in each top package.
+    /// If a definition has several names, those with the shortest path are returned, for each top-level package.
     pub(super) fn public(&self) -> BTreeMap<String, Origin> {
-        let mut places: BTreeMap<(String, Origin), Vec<(usize, String)>> = BTreeMap::new();
+        let mut names: BTreeMap<(String, Origin), Vec<(usize, String)>> = BTreeMap::new();
         let is_hidden = |module: &str| module.split('.').any(|part| part.starts_with('_'));
         for module in self.all.keys().filter(|module| !is_hidden(module)) {
             let top = module.split('.').next().unwrap_or(module).to_owned();
             for (name, origin) in self.exported(module) {
-                // A name that is the module's own is the first of equals.
+                // Of paths with the same length, the one in the defining module is preferred.
                 let is_other = usize::from(origin.0 != *module);
                 let rank = module.matches('.').count() * 2 + is_other;
                 let path = format!("{module}.{name}");
-                places.entry((top.clone(), origin)).or_default().push((rank, path));
+                names.entry((top.clone(), origin)).or_default().push((rank, path));
             }
         }
         let mut found = BTreeMap::new();
-        for ((_, origin), paths) in places {
+        for ((_, origin), paths) in names {
             let best = paths.iter().map(|(rank, _)| *rank).min().unwrap_or(0);
             let kept = paths.iter().filter(|(rank, _)| *rank == best);
             found.extend(kept.map(|(_, path)| (path.clone(), origin.clone())));

@@ -1,4 +1,4 @@
-//! DESCRIPTION: fields, each with lines that go on after a blank.
+//! Parses DESCRIPTION: fields, whose continuation lines begin with a space or tab.
 
 /// The fields of a file.
 pub(super) struct Dcf(Vec<(String, String)>);

@@ -1,12 +1,12 @@
-//! NAMESPACE: what a package exports.
+//! Parses NAMESPACE: the exports of a package.
 
 use std::collections::BTreeSet;
 
-/// What is exported.
+/// The exports of a package.
 #[derive(Debug, Default)]
 pub(super) struct Exports {
     names: BTreeSet<String>,
-    /// Patterns that names may fit; which, is known to R alone.
+    /// Names matching a pattern are exported; only R can evaluate the patterns.
     has_patterns: bool,
 }
 
@@ -15,7 +15,7 @@ impl Exports {
         self.names.contains(name) || self.has_patterns
     }
 
-    /// Returns true if nothing is said, so that everything that is documented counts.
+    /// Returns true if nothing is declared, so that everything with documentation counts as exported.
     pub(super) fn is_unknown(&self) -> bool {
         self.names.is_empty() && !self.has_patterns
     }
@@ -25,7 +25,7 @@ impl Exports {
     }
 }
 
-/// Reads the directives that export something.
+/// Parses the export directives.
 pub(super) fn exports(text: &str) -> Exports {
     let plain = without_comments(text);
     let mut exports = Exports::default();
@@ -35,7 +35,7 @@ pub(super) fn exports(text: &str) -> Exports {
             rest[..open].rsplit(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_')).next();
         let inside = &rest[open + 1..];
         let close = closing(inside);
-        let arguments = words(&inside[..close]);
+        let arguments = arguments(&inside[..close]);
         match directive.unwrap_or_default() {
             "export" | "exportClasses" | "exportMethods" => exports.names.extend(arguments),
             "exportPattern" | "exportClassPattern" => exports.has_patterns = true,
@@ -46,7 +46,7 @@ pub(super) fn exports(text: &str) -> Exports {
     exports
 }
 
-/// Follows quotes through a text: a name in quotes may hold any sign.
+/// Tracks quotes in a text: a quoted name may contain any character.
 #[derive(Default)]
 struct Quotes {
     open: Option<char>,
@@ -54,7 +54,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Returns true for a sign that is code, and neither quoted nor a quote.
+    /// Returns true for a character that is neither quoted nor a quote.
     fn is_code(&mut self, c: char) -> bool {
         match self.open {
             Some(_) if self.is_escaped => self.is_escaped = false,
@@ -68,7 +68,7 @@ impl Quotes {
     }
 }
 
-/// Returns a text without comments: from a `#` that is not quoted to the end of its line.
+/// Returns a text without comments, which extend from an unquoted `#` to the end of the line.
 fn without_comments(text: &str) -> String {
     let (mut quotes, mut is_comment) = (Quotes::default(), false);
     let is_kept = |c: &char| {
@@ -82,7 +82,7 @@ fn without_comments(text: &str) -> String {
     text.chars().filter(is_kept).collect()
 }
 
-/// Returns where the bracket that is open ends.
+/// Returns the position of the closing parenthesis of the one that was opened before the text.
 fn closing(text: &str) -> usize {
     let (mut depth, mut quotes) = (0_usize, Quotes::default());
     for (at, c) in text.char_indices() {
@@ -96,12 +96,12 @@ fn closing(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the names between the commas that are not quoted.
-fn words(text: &str) -> Vec<String> {
+/// Returns the names between unquoted commas, without their quotes.
+fn arguments(text: &str) -> Vec<String> {
     let mut quotes = Quotes::default();
-    let plain = |word: &str| word.trim().trim_matches(['"', '\'', '`']).to_owned();
-    let words = text.split(|c| quotes.is_code(c) && c == ',');
-    words.map(plain).filter(|word| !word.is_empty()).collect()
+    let unquoted = |name: &str| name.trim().trim_matches(['"', '\'', '`']).to_owned();
+    let names = text.split(|c| quotes.is_code(c) && c == ',');
+    names.map(unquoted).filter(|name| !name.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exports_are_read_however_they_are_written() {
+    fn all_forms_of_exports_are_read() {
         let text = "# comment\nexport(a, \"b.c\",\n  `%op%`)\nS3method(print, x)\nimportFrom(utils, head)\nexportMethods(show)\n";
         let exports = exports(text);
         let names: Vec<&String> = exports.names().collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_name_may_hold_any_sign() {
+    fn a_quoted_name_may_contain_any_character() {
         for (text, names) in [
             ("export(\"with#hash\", after) # comment, x(\n", &["after", "with#hash"][..]),
             ("export(\"a,b\", 'c)d', `e(f`)\nexport(g)", &["a,b", "c)d", "e(f", "g"]),

@@ -1,4 +1,4 @@
-//! A page of R's help as a tree, and what of it is told.
+//! An R help page as a tree, and its conversion to Markdown.
 
 use crate::Argument;
 
@@ -6,23 +6,23 @@ use crate::Argument;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Rd {
     Text(String),
-    /// A tag, with what is between each pair of its braces.
+    /// A tag, with the content of each pair of its braces.
     Tag {
         tag: String,
         groups: Vec<Vec<Rd>>,
     },
 }
 
-/// How deep a page may be nested.
+/// The maximum nesting of a page.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// Returns what is between the braces of the first section of a tag.
+/// Returns the content of the first section with a tag.
 pub(super) fn section<'a>(tree: &'a [Rd], tag: &str) -> Option<&'a [Rd]> {
     let mut found = sections(tree, tag);
     found.next()
 }
 
-/// Returns what is between the braces of every section of a tag.
+/// Returns the content of every section with a tag.
 pub(super) fn sections<'a>(tree: &'a [Rd], tag: &str) -> impl Iterator<Item = &'a [Rd]> {
     tree.iter().filter_map(move |part| match part {
         Rd::Tag { tag: found, groups } if found == tag => Some(groups.first()?.as_slice()),
@@ -30,7 +30,7 @@ pub(super) fn sections<'a>(tree: &'a [Rd], tag: &str) -> impl Iterator<Item = &'
     })
 }
 
-/// Returns the arguments that a page documents.
+/// Returns the arguments documented on a page.
 pub(super) fn arguments(tree: &[Rd]) -> Vec<Argument> {
     let items = section(tree, "\\arguments").unwrap_or_default();
     items
@@ -48,7 +48,7 @@ pub(super) fn arguments(tree: &[Rd]) -> Vec<Argument> {
         .collect()
 }
 
-/// Returns code as it is written.
+/// Returns code as plain text.
 pub(super) fn code(parts: &[Rd]) -> String {
     let mut text = String::new();
     push_code(parts, &mut text, 0);
@@ -97,10 +97,10 @@ fn push(parts: &[Rd], text: &mut String, depth: usize) {
             continue;
         };
         let first = groups.first().map_or(&[][..], Vec::as_slice);
-        let quoted = |text: &mut String, sign: &str| {
-            text.push_str(sign);
+        let surround = |text: &mut String, mark: &str| {
+            text.push_str(mark);
             push(first, text, depth + 1);
-            text.push_str(sign);
+            text.push_str(mark);
         };
         match tag.as_str() {
             "\\code" | "\\verb" | "\\samp" | "\\command" | "\\option" | "\\env" | "\\file"
@@ -109,9 +109,9 @@ fn push(parts: &[Rd], text: &mut String, depth: usize) {
                 push_code(first, text, depth + 1);
                 text.push('`');
             }
-            "\\emph" | "\\dfn" | "\\cite" => quoted(text, "*"),
-            "\\strong" | "\\bold" => quoted(text, "**"),
-            "\\dQuote" | "\\sQuote" => quoted(text, "\""),
+            "\\emph" | "\\dfn" | "\\cite" => surround(text, "*"),
+            "\\strong" | "\\bold" => surround(text, "**"),
+            "\\dQuote" | "\\sQuote" => surround(text, "\""),
             "\\dots" | "\\ldots" => text.push_str("..."),
             "\\R" => text.push('R'),
             "\\cr" => text.push('\n'),
@@ -127,7 +127,7 @@ fn push(parts: &[Rd], text: &mut String, depth: usize) {
                     text.push_str("\n- ");
                     push(first, text, depth + 1);
                 }
-                // What follows is what it is about, with a blank before it.
+                // The text of the item follows, beginning with a space.
                 [] => text.push_str("\n-"),
             },
             "\\href" => match groups.as_slice() {
@@ -140,7 +140,7 @@ fn push(parts: &[Rd], text: &mut String, depth: usize) {
                 _ => push(first, text, depth + 1),
             },
             "\\if" => {
-                // The text form is the one that is told.
+                // Use the variant for plain text.
                 let [format, shown, ..] = groups.as_slice() else { continue };
                 if code(format).contains("text") {
                     push(shown, text, depth + 1);

@@ -1,15 +1,15 @@
-//! Pages of help as their authors write them: `man/*.Rd`.
+//! Parses the source of help pages: `man/*.Rd`.
 
 use super::rd::{MAX_DEPTH, Rd};
 
-/// Reads a page.
+/// Parses a page.
 pub(super) fn parse(text: &str) -> Result<Vec<Rd>, String> {
     let characters: Vec<char> = text.chars().collect();
     let mut reader = Reader { characters: &characters, at: 0 };
     reader.group(0, Until::End)
 }
 
-/// What ends a group.
+/// What closes a group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     Brace,
@@ -32,13 +32,13 @@ impl Reader<'_> {
         Some(found)
     }
 
-    /// Reads until the brace that closes, or the end.
+    /// Parses until the closing brace, or the end.
     fn group(&mut self, depth: usize, until: Until) -> Result<Vec<Rd>, String> {
         if depth > MAX_DEPTH {
-            return Err("it is nested more deeply than any page".to_owned());
+            return Err("nested too deeply".to_owned());
         }
         let (mut parts, mut plain) = (Vec::new(), String::new());
-        let keep = |plain: &mut String, parts: &mut Vec<Rd>| {
+        let flush = |plain: &mut String, parts: &mut Vec<Rd>| {
             if !plain.is_empty() {
                 parts.push(Rd::Text(std::mem::take(plain)));
             }
@@ -46,11 +46,11 @@ impl Reader<'_> {
         while let Some(c) = self.next() {
             match c {
                 '}' if until == Until::Brace => {
-                    keep(&mut plain, &mut parts);
+                    flush(&mut plain, &mut parts);
                     return Ok(parts);
                 }
                 '{' => {
-                    keep(&mut plain, &mut parts);
+                    flush(&mut plain, &mut parts);
                     let inner = self.group(depth + 1, Until::Brace)?;
                     parts.push(Rd::Text("{".to_owned()));
                     parts.extend(inner);
@@ -63,7 +63,7 @@ impl Reader<'_> {
                         plain.push(c);
                     }
                     Some(c) if c.is_ascii_alphabetic() => {
-                        keep(&mut plain, &mut parts);
+                        flush(&mut plain, &mut parts);
                         parts.push(self.tag(depth)?);
                     }
                     _ => plain.push('\\'),
@@ -72,9 +72,9 @@ impl Reader<'_> {
             }
         }
         if until == Until::Brace {
-            return Err("a brace is not closed".to_owned());
+            return Err("unclosed brace".to_owned());
         }
-        keep(&mut plain, &mut parts);
+        flush(&mut plain, &mut parts);
         Ok(parts)
     }
 
@@ -84,11 +84,11 @@ impl Reader<'_> {
             tag.push(c);
             self.at += 1;
         }
-        // Options, such as the package of a link, are not told.
+        // Skip options, such as the package of a link.
         if self.peek() == Some('[') {
             while self.next().is_some_and(|c| c != ']') {}
         }
-        let most = match tag.as_str() {
+        let max_groups = match tag.as_str() {
             "\\item" | "\\href" | "\\section" | "\\subsection" | "\\method" | "\\S3method"
             | "\\S4method" | "\\if" | "\\tabular" | "\\eqn" | "\\deqn" => 2,
             "\\ifelse" => 3,
@@ -96,9 +96,9 @@ impl Reader<'_> {
             _ => 1,
         };
         let mut groups = Vec::new();
-        while groups.len() < most {
+        while groups.len() < max_groups {
             let before = self.at;
-            // Only between the groups of one tag may blanks stand.
+            // Whitespace is allowed only between the groups of a tag.
             while groups.len() == 1 && self.peek().is_some_and(char::is_whitespace) {
                 self.at += 1;
             }
@@ -109,7 +109,7 @@ impl Reader<'_> {
             self.at += 1;
             groups.push(self.group(depth + 1, Until::Brace)?);
         }
-        if most == 0 && self.characters[self.at..].starts_with(&['{', '}']) {
+        if max_groups == 0 && self.characters[self.at..].starts_with(&['{', '}']) {
             self.at += 2;
         }
         Ok(Rd::Tag { tag, groups })

@@ -1,7 +1,8 @@
-//! Values as R writes them (`serialize`, in the order of the network), as far as pages of help are made of them.
+//! Reads R's serialization format (`serialize`, XDR), as far as help pages use it.
 
-/// How deep a value may be nested, and how many there may be.
+/// The maximum nesting of values.
 const MAX_DEPTH: usize = 500;
+/// The maximum number of values.
 const MAX_VALUES: usize = 4_000_000;
 
 /// A value with its attributes.
@@ -11,7 +12,7 @@ pub(super) struct Value {
     pub(super) attributes: Vec<(String, Value)>,
 }
 
-/// What a value holds.
+/// The data of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Data {
     Nothing,
@@ -19,9 +20,9 @@ pub(super) enum Data {
     Texts(Vec<String>),
     Numbers(Vec<f64>),
     List(Vec<Value>),
-    /// A list whose values have names.
+    /// A pairlist: its values have names.
     Pairs(Vec<(String, Value)>),
-    /// Something that is not told.
+    /// Data that is not needed.
     Other,
 }
 
@@ -39,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Returns the names of a list's values.
+    /// Returns the names of the values in a list.
     pub(super) fn names(&self) -> Vec<String> {
         let names = self.attributes.iter().find(|(found, _)| found == "names");
         match names.map(|(_, value)| &value.data) {
@@ -59,9 +60,9 @@ impl Value {
 
 /// Reads a value.
 pub(super) fn read(bytes: &[u8]) -> Result<Value, String> {
-    let mut reader = Reader { bytes, at: 0, known: Vec::new(), count: 0 };
+    let mut reader = Reader { bytes, at: 0, references: Vec::new(), count: 0 };
     if reader.take(2)? != b"X\n" {
-        return Err("it is not written as R writes values".to_owned());
+        return Err("not in R's serialization format".to_owned());
     }
     let version = reader.int()?;
     reader.take(8)?;
@@ -71,7 +72,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Value, String> {
             let length = reader.length()?;
             reader.take(length)?;
         }
-        other => return Err(format!("it is written in version {other}, which is not known")),
+        other => return Err(format!("unknown serialization version {other}")),
     }
     reader.value(0)
 }
@@ -79,15 +80,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<Value, String> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Symbols and the like that are referred to.
-    known: Vec<Value>,
+    /// Symbols and other values that later values refer to.
+    references: Vec<Value>,
     count: usize,
 }
 
 impl<'a> Reader<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
         let end = self.at.checked_add(length);
-        let found = end.and_then(|end| self.bytes.get(self.at..end)).ok_or("it ends too early")?;
+        let found = end.and_then(|end| self.bytes.get(self.at..end)).ok_or("unexpected end")?;
         self.at += length;
         Ok(found)
     }
@@ -97,11 +98,11 @@ impl<'a> Reader<'a> {
         Ok(i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Reads how many there are. More than there are bytes cannot be.
+    /// Reads a length, which cannot be larger than the number of remaining bytes.
     fn length(&mut self) -> Result<usize, String> {
-        let length = usize::try_from(self.int()?).map_err(|_| "it is longer than any page")?;
+        let length = usize::try_from(self.int()?).map_err(|_| "invalid length")?;
         if length > self.bytes.len() - self.at {
-            return Err("it says that it is longer than it is".to_owned());
+            return Err("length exceeds the size of the data".to_owned());
         }
         Ok(length)
     }
@@ -109,26 +110,26 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value, String> {
         self.count += 1;
         if depth > MAX_DEPTH || self.count > MAX_VALUES {
-            return Err("it is larger or deeper than any page".to_owned());
+            return Err("too many values, or nested too deeply".to_owned());
         }
         let flags = self.int()?;
         let (kind, has_attributes) = (flags & 0xff, flags & 0x200 != 0);
         let data = match kind {
-            // A reference to what was read before.
+            // A reference to an earlier value.
             255 => {
                 let number = match flags >> 8 {
                     0 => self.int()?,
                     number => number,
                 };
-                let at = usize::try_from(number - 1).map_err(|_| "a reference leads nowhere")?;
+                let index = usize::try_from(number - 1).map_err(|_| "invalid reference")?;
                 return self
-                    .known
-                    .get(at)
+                    .references
+                    .get(index)
                     .cloned()
-                    .ok_or_else(|| "a reference leads nowhere".to_owned());
+                    .ok_or_else(|| "invalid reference".to_owned());
             }
             254 | 253 | 252 | 251 | 250 | 242 | 241 => return Ok(Value::plain(Data::Nothing)),
-            // A namespace or the like: its name.
+            // A namespace, a package or a persistent value, stored as its name.
             247..=249 => {
                 self.int()?;
                 let length = self.length()?;
@@ -136,7 +137,7 @@ impl<'a> Reader<'a> {
                     self.value(depth + 1)?;
                 }
                 let other = Value::plain(Data::Other);
-                self.known.push(other.clone());
+                self.references.push(other.clone());
                 return Ok(other);
             }
             1 => {
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
                     _ => String::new(),
                 };
                 let symbol = Value::plain(Data::Symbol(name));
-                self.known.push(symbol.clone());
+                self.references.push(symbol.clone());
                 return Ok(symbol);
             }
             2 | 5 | 6 | 17 => return self.pairs(depth, flags),
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
             }
             4 => {
                 self.int()?;
-                self.known.push(Value::plain(Data::Other));
+                self.references.push(Value::plain(Data::Other));
                 for _ in 0..4 {
                     self.value(depth + 1)?;
                 }
@@ -172,15 +173,15 @@ impl<'a> Reader<'a> {
             238 => {
                 let (info, state) = (self.value(depth + 1)?, self.value(depth + 1)?);
                 self.value(depth + 1)?;
-                return Ok(expanded(&info, &state));
+                return Ok(expand(&info, &state));
             }
-            other => return Err(format!("it holds a value of kind {other}, which pages do not")),
+            other => return Err(format!("unexpected value of type {other}")),
         };
         let attributes = if has_attributes { self.attributes(depth + 1)? } else { Vec::new() };
         Ok(Value { data, attributes })
     }
 
-    /// Reads values one after the other.
+    /// Reads a vector.
     fn vector(&mut self, kind: i32, depth: usize) -> Result<Data, String> {
         Ok(match kind {
             10 | 13 => {
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
                 self.take(length)?;
                 Data::Other
             }
-            other => return Err(format!("it holds a value of kind {other}, which pages do not")),
+            other => return Err(format!("unexpected value of type {other}")),
         })
     }
 
@@ -250,7 +251,7 @@ impl<'a> Reader<'a> {
         Ok(Value::plain(Data::Texts(vec![text])))
     }
 
-    /// Reads a list of pairs, one after the other and not one inside the other.
+    /// Reads a pairlist, iteratively instead of recursively.
     fn pairs(&mut self, depth: usize, flags: i32) -> Result<Value, String> {
         let (mut pairs, mut attributes) = (Vec::new(), Vec::new());
         let has = |flags: i32| (flags & 0x200 != 0, flags & 0x400 != 0);
@@ -269,7 +270,7 @@ impl<'a> Reader<'a> {
             let flags = self.int()?;
             self.count += 1;
             if self.count > MAX_VALUES {
-                return Err("it is larger than any page".to_owned());
+                return Err("too many values".to_owned());
             }
             match flags & 0xff {
                 2 | 5 | 6 | 17 => {
@@ -294,8 +295,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns what a short form stands for.
-fn expanded(info: &Value, state: &Value) -> Value {
+/// Expands a compact representation (ALTREP).
+fn expand(info: &Value, state: &Value) -> Value {
     let class = match &info.data {
         Data::Pairs(pairs) => match pairs.first().map(|(_, value)| &value.data) {
             Some(Data::Symbol(name)) => name.clone(),
@@ -308,10 +309,10 @@ fn expanded(info: &Value, state: &Value) -> Value {
             let &[count, start, step] = numbers.as_slice() else {
                 return Value::plain(Data::Other);
             };
-            let most = if count.is_finite() && (0.0..1e6).contains(&count) { count } else { 0.0 };
+            let count = if count.is_finite() && (0.0..1e6).contains(&count) { count } else { 0.0 };
             let mut all = Vec::new();
             let mut number = 0.0;
-            while number < most {
+            while number < count {
                 all.push(start + number * step);
                 number += 1.0;
             }

@@ -1,15 +1,15 @@
-//! What the attributes of an item say: its doc comment, whether it is hidden, where its file is.
+//! Reads the attributes of an item: its doc comment, whether it is hidden, where its file is.
 
 use syn::{Attribute, Expr, Lit, Meta};
 
-/// Returns true for `#[doc(hidden)]`. A doc comment that has the word in it hides nothing.
+/// Returns true for `#[doc(hidden)]`, but not for a doc comment that contains the word.
 pub(super) fn is_hidden(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     list.path.is_ident("doc")
         && list.tokens.clone().into_iter().any(|token| token.to_string() == "hidden")
 }
 
-/// Returns true for `#[cfg(test)]` and `#[cfg(all(test, ...))]`: nobody else can use such an item.
+/// Returns true for `#[cfg(test)]` and `#[cfg(all(test, ...))]`: users of the crate cannot use such an item.
 pub(super) fn is_for_tests(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     let condition: String = list.tokens.to_string().split_whitespace().collect();
@@ -18,22 +18,22 @@ pub(super) fn is_for_tests(attribute: &Attribute) -> bool {
     list.path.is_ident("cfg") && parts.any(|part| part == "test")
 }
 
-/// Returns true if others can neither use an item nor are meant to.
-pub(super) fn is_left_out(attributes: &[Attribute]) -> bool {
+/// Returns true if users cannot, or should not, use an item.
+pub(super) fn is_excluded(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| is_hidden(attribute) || is_for_tests(attribute))
 }
 
-/// Returns true for an attribute without a value.
+/// Returns true if an item has an attribute with this name.
 pub(super) fn has(attributes: &[Attribute], name: &str) -> bool {
     attributes.iter().any(|attribute| attribute.path().is_ident(name))
 }
 
-/// Returns the file that `#[path = "..."]` names.
+/// Returns the file in `#[path = "..."]`.
 pub(super) fn path(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| text(attribute, "path"))
 }
 
-/// Returns the name that `#[proc_macro_derive(Name)]` gives a macro.
+/// Returns the name of the macro in `#[proc_macro_derive(Name)]`.
 pub(super) fn derived(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("proc_macro_derive") => {
@@ -43,7 +43,7 @@ pub(super) fn derived(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// Returns the doc comment of something.
+/// Returns the doc comment of an item.
 pub(super) fn docs(attributes: &[Attribute]) -> String {
     let lines: Vec<String> =
         attributes.iter().filter_map(|attribute| text(attribute, "doc")).collect();

@@ -1,4 +1,4 @@
-//! What the files of a crate define, before it is known what others can reach.
+//! The items that the files of a crate define, whether users can reach them or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,24 +6,24 @@ use syn::UseTree;
 
 use crate::Topic;
 
-/// Everything that a crate defines, by the path of the module.
+/// All items of a crate, by the path of their module.
 #[derive(Default)]
 pub(super) struct Crate {
     pub modules: BTreeMap<String, Module>,
-    /// Paths of `use` begin at the root, as they did before 2018.
-    pub is_old: bool,
-    /// Macros that write items, which cannot be known without running them.
+    /// Paths in `use` begin at the root, as in the 2015 edition.
+    pub is_edition_2015: bool,
+    /// Macros that may generate items, which cannot be determined without running them.
     pub macros: BTreeSet<String>,
 }
 
-/// A module, as it is written.
+/// A parsed module.
 #[derive(Default)]
 pub(super) struct Module {
-    /// What it defines, by name; a macro has a `!` after it.
+    /// Its items, by name; the name of a macro ends with `!`.
     pub items: BTreeMap<String, Entry>,
-    /// Its own modules that it lets out.
+    /// Its public submodules.
     pub public: Vec<String>,
-    /// What it takes from elsewhere.
+    /// Its imports.
     pub uses: Vec<Use>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Module {
 #[derive(Default)]
 pub(super) struct Entry {
     pub topic: Topic,
-    /// It is public and not hidden.
+    /// Whether it is public and not hidden.
     pub is_shown: bool,
     /// Its methods, constants and types.
     pub members: Vec<Topic>,
@@ -39,36 +39,36 @@ pub(super) struct Entry {
     pub variants: Vec<Topic>,
 }
 
-/// A name that a module takes from elsewhere.
+/// An import.
 pub(super) struct Use {
-    /// The path, as it is written.
+    /// The path, as written.
     pub path: Vec<String>,
-    /// Its name from then on; none for everything inside.
+    /// The name in the module; `None` for a glob import.
     pub alias: Option<String>,
-    /// Others can reach it through the module.
+    /// Whether it is a re-export.
     pub is_public: bool,
 }
 
 /// What a path refers to.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Target {
     Module(String),
-    /// A module, and an item of it.
+    /// A module and an item in it.
     Item(String, String),
-    /// A module, an enum of it, and one of its variants.
+    /// A module, an enum in it, and a variant.
     Variant(String, String, String),
 }
 
-/// Takes a `use` apart. Nothing of it is public until the caller says so.
+/// Flattens a `use` into single imports. The caller must set whether they are public.
 pub(super) fn uses(tree: &UseTree) -> Vec<Use> {
     let mut found = Vec::new();
-    take_apart(tree, &mut Vec::new(), &mut |path, alias| {
+    flatten(tree, &mut Vec::new(), &mut |path, alias| {
         found.push(Use { path, alias, is_public: false });
     });
     found
 }
 
-fn take_apart(
+fn flatten(
     tree: &UseTree,
     at: &mut Vec<String>,
     take: &mut impl FnMut(Vec<String>, Option<String>),
@@ -84,11 +84,11 @@ fn take_apart(
     match tree {
         UseTree::Path(inner) => {
             at.push(inner.ident.to_string());
-            take_apart(&inner.tree, at, take);
+            flatten(&inner.tree, at, take);
             at.pop();
         }
-        UseTree::Group(group) => group.items.iter().for_each(|tree| take_apart(tree, at, take)),
-        // `use a as _` brings a trait's methods and no name.
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, at, take)),
+        // `use a as _` imports the methods of a trait, but no name.
         UseTree::Rename(renamed) if renamed.rename == "_" => {}
         UseTree::Rename(renamed) => {
             take(with(at, &renamed.ident.to_string()), Some(renamed.rename.to_string()));

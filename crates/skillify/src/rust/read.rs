@@ -1,4 +1,4 @@
-//! Reads the files of a crate, module by module.
+//! Parses the files of a crate, module by module.
 
 use std::collections::BTreeSet;
 
@@ -7,47 +7,47 @@ use syn::{Attribute, ImplItem, Item, TraitItem, Type};
 use crate::library::first_sentence;
 use crate::{Files, Topic};
 
-use super::attributes::{self, docs, is_for_tests, is_left_out};
-use super::model::{Crate, Entry, Found, Use, uses};
+use super::attributes::{self, docs, is_excluded, is_for_tests};
+use super::model::{Crate, Entry, Target, Use, uses};
 use super::show::{self, is_public, written};
 use super::source::parsed;
 
-/// The most items that are read of a crate.
-const MAX_READ: usize = 20_000;
-/// How deep modules may be nested.
+/// The maximum number of items in a crate; further ones are ignored.
+const MAX_ITEMS: usize = 20_000;
+/// The maximum nesting of modules.
 const MAX_DEPTH: usize = 12;
-/// Macros that write nothing that others can use.
-const QUIET: [&str; 3] = ["thread_local", "compile_error", "macro_rules"];
+/// Macros that generate nothing that users of the crate can use.
+const IGNORED_MACROS: [&str; 3] = ["thread_local", "compile_error", "macro_rules"];
 
-/// The file that a crate begins with.
+/// The root file of a crate.
 #[derive(Clone, Copy)]
 pub(super) struct Root<'a> {
     pub path: &'a str,
     pub file: &'a syn::File,
-    /// What others import the crate as.
+    /// The name that users import the crate as.
     pub name: &'a str,
-    /// Paths of `use` begin at the root, as they did before 2018.
-    pub is_old: bool,
+    /// Paths in `use` begin at the root, as in the 2015 edition.
+    pub is_edition_2015: bool,
 }
 
-/// Reads a crate: the items of its root, and the files that they lead to.
+/// Parses a crate: its root file and the files of its modules.
 pub(super) fn read(files: &Files, root: Root<'_>) -> Crate {
-    let Root { path, file, name, is_old } = root;
+    let Root { path, file, name, is_edition_2015 } = root;
     let folder = folder(path);
     let mut reader = Reader {
         files,
-        found: Crate { is_old, ..Crate::default() },
+        found: Crate { is_edition_2015, ..Crate::default() },
         root: name.to_owned(),
         impls: Vec::new(),
         seen: BTreeSet::new(),
         count: 0,
     };
-    let place = Place { module: name, children: folder, own: folder, depth: 0 };
-    reader.items(&file.items, place);
+    let scope = Scope { module: name, children: folder, own: folder, depth: 0 };
+    reader.items(&file.items, scope);
     let Reader { mut found, impls, .. } = reader;
     for Impl { module, path, members } in impls {
         for owner in found.resolve(&module, &path) {
-            let Found::Item(module, name) = owner else { continue };
+            let Target::Item(module, name) = owner else { continue };
             let module = found.modules.get_mut(&module);
             if let Some(entry) = module.and_then(|module| module.items.get_mut(&name)) {
                 entry.members.extend(members.clone());
@@ -62,43 +62,43 @@ struct Reader<'a> {
     found: Crate,
     root: String,
     impls: Vec<Impl>,
-    /// Files that were read, and as which module.
+    /// Files that were parsed, and as which module.
     seen: BTreeSet<(String, String)>,
     count: usize,
 }
 
-/// Methods that stand wherever their author put them, and the type that they are of.
+/// The methods in an `impl`, which may be in another module than its type.
 struct Impl {
     module: String,
     path: Vec<String>,
     members: Vec<Topic>,
 }
 
-/// Where items stand.
+/// The scope of items.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Scope<'a> {
     /// The path of their module.
     module: &'a str,
-    /// The folder that the files of its modules are in.
+    /// The folder with the files of its submodules.
     children: &'a str,
-    /// The folder that `#[path]` begins at.
+    /// The folder that `#[path]` is relative to.
     own: &'a str,
     depth: usize,
 }
 
 impl Reader<'_> {
-    fn items(&mut self, items: &[Item], place: Place<'_>) {
-        self.found.modules.entry(place.module.to_owned()).or_default();
-        if place.depth > MAX_DEPTH || self.count > MAX_READ {
+    fn items(&mut self, items: &[Item], scope: Scope<'_>) {
+        self.found.modules.entry(scope.module.to_owned()).or_default();
+        if scope.depth > MAX_DEPTH || self.count > MAX_ITEMS {
             return;
         }
         for item in items {
-            self.item(item, place);
+            self.item(item, scope);
         }
     }
 
-    fn item(&mut self, item: &Item, place: Place<'_>) {
-        let module = place.module;
+    fn item(&mut self, item: &Item, scope: Scope<'_>) {
+        let module = scope.module;
         match item {
             Item::Fn(item) => self.function(item, module),
             Item::Struct(item) => {
@@ -118,7 +118,7 @@ impl Reader<'_> {
                 );
             }
             Item::Enum(item) => {
-                let variants = item.variants.iter().filter(|variant| !is_left_out(&variant.attrs));
+                let variants = item.variants.iter().filter(|variant| !is_excluded(&variant.attrs));
                 let variants = variants.map(|variant| {
                     let usage = format!("{}::{}", item.ident, show::variant(variant));
                     topic(&variant.ident.to_string(), &variant.attrs, usage)
@@ -139,7 +139,7 @@ impl Reader<'_> {
                     module,
                     &item.ident,
                     &Declared::of(&item.attrs, &item.vis),
-                    show::contract(item),
+                    show::trait_head(item),
                 );
                 let members = item.items.iter().filter_map(trait_member).collect();
                 if let Some(entry) = self.entry(module, &item.ident.to_string()) {
@@ -161,24 +161,24 @@ impl Reader<'_> {
                 self.add(module, &item.ident, &Declared::of(&item.attrs, &item.vis), usage);
             }
             Item::Static(item) => {
-                let word = match item.mutability {
+                let keyword = match item.mutability {
                     syn::StaticMutability::Mut(_) => "pub static mut",
                     _ => "pub static",
                 };
-                let usage = format!("{word} {}: {}", item.ident, written(&item.ty));
+                let usage = format!("{keyword} {}: {}", item.ident, written(&item.ty));
                 self.add(module, &item.ident, &Declared::of(&item.attrs, &item.vis), usage);
             }
             Item::Macro(item) => self.macro_item(item, module),
             Item::Impl(item) if item.trait_.is_none() => self.methods(item, module),
-            Item::Mod(item) if !item.attrs.iter().any(is_for_tests) => self.module(item, place),
+            Item::Mod(item) if !item.attrs.iter().any(is_for_tests) => self.module(item, scope),
             Item::Use(item) if !item.attrs.iter().any(is_for_tests) => {
-                let is_open = is_public(&item.vis) && !is_left_out(&item.attrs);
+                let is_open = is_public(&item.vis) && !is_excluded(&item.attrs);
                 let mut uses = uses(&item.tree);
                 uses.iter_mut().for_each(|one| one.is_public = is_open);
                 self.take(module, uses);
             }
             Item::ExternCrate(item) => {
-                let is_open = is_public(&item.vis) && !is_left_out(&item.attrs);
+                let is_open = is_public(&item.vis) && !is_excluded(&item.attrs);
                 let path = vec![item.ident.to_string()];
                 let alias = item.rename.as_ref().map_or(&item.ident, |(_, name)| name).to_string();
                 if alias != "_" && is_open {
@@ -216,17 +216,17 @@ impl Reader<'_> {
     fn macro_item(&mut self, item: &syn::ItemMacro, module: &str) {
         let Some(name) = &item.ident else {
             let written = written(&item.mac.path);
-            if !QUIET.contains(&written.as_str()) && !item.attrs.iter().any(is_for_tests) {
+            if !IGNORED_MACROS.contains(&written.as_str()) && !item.attrs.iter().any(is_for_tests) {
                 self.found.macros.insert(format!("{written}!"));
             }
             return;
         };
-        // A macro that is exported is the crate's own, wherever it is written.
+        // An exported macro belongs to the root of the crate, wherever it is defined.
         let is_exported = attributes::has(&item.attrs, "macro_export");
         let module = if is_exported { self.root.clone() } else { module.to_owned() };
         let entry = Entry {
             topic: topic(&format!("{name}!"), &item.attrs, format!("{name}!(...)")),
-            is_shown: is_exported && !is_left_out(&item.attrs),
+            is_shown: is_exported && !is_excluded(&item.attrs),
             ..Entry::default()
         };
         self.put(&module, entry);
@@ -239,11 +239,11 @@ impl Reader<'_> {
         }
         let path = owner.path.segments.iter().map(|part| part.ident.to_string()).collect();
         let members = item.items.iter().filter_map(|inner| match inner {
-            ImplItem::Fn(inner) if is_public(&inner.vis) && !is_left_out(&inner.attrs) => {
+            ImplItem::Fn(inner) if is_public(&inner.vis) && !is_excluded(&inner.attrs) => {
                 let usage = format!("pub {}", written(&inner.sig));
                 Some(topic(&inner.sig.ident.to_string(), &inner.attrs, usage))
             }
-            ImplItem::Const(inner) if is_public(&inner.vis) && !is_left_out(&inner.attrs) => {
+            ImplItem::Const(inner) if is_public(&inner.vis) && !is_excluded(&inner.attrs) => {
                 let usage = format!("pub const {}: {}", inner.ident, written(&inner.ty));
                 Some(topic(&inner.ident.to_string(), &inner.attrs, usage))
             }
@@ -254,38 +254,38 @@ impl Reader<'_> {
         self.impls.push(Impl { module: module.to_owned(), path, members });
     }
 
-    fn module(&mut self, item: &syn::ItemMod, place: Place<'_>) {
-        let (name, inner) = (item.ident.to_string(), format!("{}::{}", place.module, item.ident));
-        if is_public(&item.vis) && !is_left_out(&item.attrs) {
-            let around = self.found.modules.entry(place.module.to_owned()).or_default();
+    fn module(&mut self, item: &syn::ItemMod, scope: Scope<'_>) {
+        let (name, inner) = (item.ident.to_string(), format!("{}::{}", scope.module, item.ident));
+        if is_public(&item.vis) && !is_excluded(&item.attrs) {
+            let around = self.found.modules.entry(scope.module.to_owned()).or_default();
             around.public.push(name.clone());
         }
-        let below = join(place.children, &name);
-        let depth = place.depth + 1;
+        let below = join(scope.children, &name);
+        let depth = scope.depth + 1;
         if let Some((_, items)) = &item.content {
-            self.items(items, Place { module: &inner, children: &below, own: &below, depth });
+            self.items(items, Scope { module: &inner, children: &below, own: &below, depth });
             return;
         }
-        let named = attributes::path(&item.attrs).and_then(|path| beside(place.own, &path));
-        let places: Vec<(String, String)> = match named {
-            // The modules of a file that is named so are beside it.
+        let named = attributes::path(&item.attrs).and_then(|path| resolve_path(scope.own, &path));
+        let candidates: Vec<(String, String)> = match named {
+            // The submodules of a file from `#[path]` are next to it.
             Some(file) => vec![(file.clone(), folder(&file).to_owned())],
             None => {
                 vec![(format!("{below}.rs"), below.clone()), (format!("{below}/mod.rs"), below)]
             }
         };
-        let Some((file, children)) = places.into_iter().find(|(file, _)| self.files.has(file))
+        let Some((file, children)) = candidates.into_iter().find(|(file, _)| self.files.has(file))
         else {
             return;
         };
         if !self.seen.insert((file.clone(), inner.clone())) {
             return;
         }
-        // A file that cannot be read tells nothing; the others do.
+        // Skip a file that cannot be parsed.
         let text = self.files.text(&file).unwrap_or_default();
         if let Ok(parsed) = parsed(&text) {
             let own = folder(&file);
-            self.items(&parsed.items, Place { module: &inner, children: &children, own, depth });
+            self.items(&parsed.items, Scope { module: &inner, children: &children, own, depth });
         }
     }
 
@@ -298,20 +298,20 @@ impl Reader<'_> {
         if attributes.iter().any(is_for_tests) {
             return;
         }
-        let is_shown = is_public(visibility) && !is_left_out(attributes);
+        let is_shown = is_public(visibility) && !is_excluded(attributes);
         let topic = topic(&name.to_string(), attributes, usage);
         self.put(module, Entry { topic, is_shown, ..Entry::default() });
     }
 
-    /// Adds an item. The same item for another system has one page: the one with more to say.
+    /// Adds an item. If it is defined several times, for different systems, the one with more documentation is kept.
     fn put(&mut self, module: &str, entry: Entry) {
         self.count += 1;
         let module = self.found.modules.entry(module.to_owned()).or_default();
-        let said = |entry: &Entry| {
+        let rank = |entry: &Entry| {
             (entry.is_shown, entry.topic.description.len(), entry.topic.usage.len())
         };
         match module.items.get(&entry.topic.name) {
-            Some(there) if said(there) >= said(&entry) => {}
+            Some(known) if rank(known) >= rank(&entry) => {}
             _ => {
                 module.items.insert(entry.topic.name.clone(), entry);
             }
@@ -319,7 +319,7 @@ impl Reader<'_> {
     }
 }
 
-/// How an item is declared.
+/// The attributes and visibility of an item.
 struct Declared<'a> {
     attributes: &'a [Attribute],
     visibility: &'a syn::Visibility,
@@ -333,14 +333,14 @@ impl<'a> Declared<'a> {
 
 fn trait_member(item: &TraitItem) -> Option<Topic> {
     match item {
-        TraitItem::Fn(item) if !is_left_out(&item.attrs) => {
+        TraitItem::Fn(item) if !is_excluded(&item.attrs) => {
             Some(topic(&item.sig.ident.to_string(), &item.attrs, written(&item.sig)))
         }
-        TraitItem::Const(item) if !is_left_out(&item.attrs) => {
+        TraitItem::Const(item) if !is_excluded(&item.attrs) => {
             let usage = format!("const {}: {}", item.ident, written(&item.ty));
             Some(topic(&item.ident.to_string(), &item.attrs, usage))
         }
-        TraitItem::Type(item) if !is_left_out(&item.attrs) => {
+        TraitItem::Type(item) if !is_excluded(&item.attrs) => {
             let mut bare = item.clone();
             bare.attrs.clear();
             Some(topic(&item.ident.to_string(), &item.attrs, written(&bare)))
@@ -356,8 +356,8 @@ fn topic(name: &str, attributes: &[Attribute], usage: String) -> Topic {
     Topic { name: name.to_owned(), title, usage, description, ..Topic::default() }
 }
 
-/// Returns the file that a path beside a folder means.
-fn beside(folder: &str, path: &str) -> Option<String> {
+/// Resolves a path relative to a folder.
+fn resolve_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -371,7 +371,7 @@ fn beside(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Returns the folder that a file is in.
+/// Returns the folder of a file.
 pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

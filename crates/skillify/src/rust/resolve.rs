@@ -1,17 +1,17 @@
-//! What a path in a crate refers to, whoever may use it.
+//! Resolves paths in a crate, ignoring visibility.
 
-use super::model::{Crate, Found, Use};
+use super::model::{Crate, Target, Use};
 
-/// How many `use` may lead from one to the next.
+/// The maximum number of imports to follow for a path.
 const MAX_STEPS: usize = 24;
 
 impl Crate {
-    /// Returns what a path refers to, seen from a module: nothing if it is of another crate.
-    pub(super) fn resolve(&self, module: &str, path: &[String]) -> Vec<Found> {
+    /// Returns what a path in a module refers to; nothing if it belongs to another crate.
+    pub(super) fn resolve(&self, module: &str, path: &[String]) -> Vec<Target> {
         self.follow(module, path, 0)
     }
 
-    /// Returns true for a path that begins in this crate.
+    /// Returns true for a path that belongs to this crate.
     pub(super) fn is_own(&self, module: &str, path: &[String]) -> bool {
         path.first().is_some_and(|first| {
             matches!(first.as_str(), "crate" | "self" | "super")
@@ -19,40 +19,44 @@ impl Crate {
         })
     }
 
-    fn follow(&self, module: &str, path: &[String], steps: usize) -> Vec<Found> {
+    fn follow(&self, module: &str, path: &[String], steps: usize) -> Vec<Target> {
         let Some((first, rest)) = path.split_first() else { return Vec::new() };
         let root = module.split("::").next().unwrap_or(module);
         let start = match first.as_str() {
-            "crate" => vec![Found::Module(root.to_owned())],
-            "self" => vec![Found::Module(module.to_owned())],
+            "crate" => vec![Target::Module(root.to_owned())],
+            "self" => vec![Target::Module(module.to_owned())],
             "super" => {
                 let around = module.rsplit_once("::").map(|(around, _)| around.to_owned());
-                around.map(Found::Module).into_iter().collect()
+                around.map(Target::Module).into_iter().collect()
             }
             name => {
                 let here = self.lookup(module, name, steps);
-                if here.is_empty() && self.is_old { self.lookup(root, name, steps) } else { here }
+                if here.is_empty() && self.is_edition_2015 {
+                    self.lookup(root, name, steps)
+                } else {
+                    here
+                }
             }
         };
-        rest.iter().fold(start, |at, part| {
-            at.iter().flat_map(|found| self.inside(found, part, steps)).collect()
+        rest.iter().fold(start, |targets, part| {
+            targets.iter().flat_map(|target| self.inside(target, part, steps)).collect()
         })
     }
 
-    /// Returns what a name inside of something refers to.
-    fn inside(&self, found: &Found, name: &str, steps: usize) -> Vec<Found> {
+    /// Returns what a name inside of a target refers to.
+    fn inside(&self, found: &Target, name: &str, steps: usize) -> Vec<Target> {
         match found {
-            Found::Module(module) if name == "super" => {
+            Target::Module(module) if name == "super" => {
                 let around = module.rsplit_once("::").map(|(around, _)| around.to_owned());
-                around.map(Found::Module).into_iter().collect()
+                around.map(Target::Module).into_iter().collect()
             }
-            Found::Module(module) => self.lookup(module, name, steps),
-            Found::Item(module, item) => {
+            Target::Module(module) => self.lookup(module, name, steps),
+            Target::Item(module, item) => {
                 let has_it = self.variants(module, item).any(|variant| variant == name);
-                let variant = || Found::Variant(module.clone(), item.clone(), name.to_owned());
+                let variant = || Target::Variant(module.clone(), item.clone(), name.to_owned());
                 has_it.then(variant).into_iter().collect()
             }
-            Found::Variant(..) => Vec::new(),
+            Target::Variant(..) => Vec::new(),
         }
     }
 
@@ -62,19 +66,19 @@ impl Crate {
         entry.into_iter().flat_map(|entry| &entry.variants).map(|topic| topic.name.as_str())
     }
 
-    /// Returns what a name in a module refers to: a module, an item and a macro may share one.
-    fn lookup(&self, module: &str, name: &str, steps: usize) -> Vec<Found> {
+    /// Returns what a name in a module refers to; a module, an item and a macro may have the same name.
+    fn lookup(&self, module: &str, name: &str, steps: usize) -> Vec<Target> {
         let Some(here) = self.modules.get(module).filter(|_| steps < MAX_STEPS) else {
             return Vec::new();
         };
         let mut found = Vec::new();
         let inner = format!("{module}::{name}");
         if self.modules.contains_key(&inner) {
-            found.push(Found::Module(inner));
+            found.push(Target::Module(inner));
         }
         for key in [name.to_owned(), format!("{name}!")] {
             if here.items.contains_key(&key) {
-                found.push(Found::Item(module.to_owned(), key));
+                found.push(Target::Item(module.to_owned(), key));
             }
         }
         let is_named = |one: &&Use| one.alias.as_deref() == Some(name) && one.path != [name];

@@ -1,18 +1,18 @@
-//! Items as others see them: without bodies, attributes and private fields.
+//! Formats items as users see them: without bodies, attributes and private fields.
 
 use quote::ToTokens;
 use syn::{Fields, Generics, ItemEnum, ItemStruct, ItemTrait, ItemUnion, Variant, Visibility};
 
-use super::attributes::is_left_out;
+use super::attributes::is_excluded;
 
-/// Stands for what others cannot name.
+/// Replaces private fields.
 const PRIVATE: &str = "/* private fields */";
 
 pub(super) fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// Returns anything that can be shown as it is written.
+/// Formats a syntax node as source code.
 pub(super) fn written(item: &impl ToTokens) -> String {
     plain(&item.to_token_stream().to_string())
 }
@@ -23,7 +23,7 @@ pub(super) fn structure(item: &ItemStruct) -> String {
     match &item.fields {
         Fields::Named(_) => format!("{head}{bounds} {}", named(&item.fields)),
         Fields::Unnamed(fields) => {
-            let is_open = |field: &syn::Field| is_public(&field.vis) && !is_left_out(&field.attrs);
+            let is_open = |field: &syn::Field| is_public(&field.vis) && !is_excluded(&field.attrs);
             let shown = |field: &syn::Field| {
                 if is_open(field) { format!("pub {}", written(&field.ty)) } else { "_".to_owned() }
             };
@@ -44,9 +44,9 @@ pub(super) fn union(item: &ItemUnion) -> String {
     format!("pub union {}{}{bounds} {fields}", item.ident, written(&item.generics))
 }
 
-/// Returns the fields between braces that others can use.
+/// Returns the public fields, in braces.
 fn named(fields: &Fields) -> String {
-    let is_open = |field: &&syn::Field| is_public(&field.vis) && !is_left_out(&field.attrs);
+    let is_open = |field: &&syn::Field| is_public(&field.vis) && !is_excluded(&field.attrs);
     let name = |field: &syn::Field| field.ident.as_ref().map(ToString::to_string);
     let mut shown: Vec<String> = fields
         .iter()
@@ -60,14 +60,14 @@ fn named(fields: &Fields) -> String {
 }
 
 pub(super) fn enumeration(item: &ItemEnum) -> String {
-    let shown = item.variants.iter().filter(|variant| !is_left_out(&variant.attrs));
+    let shown = item.variants.iter().filter(|variant| !is_excluded(&variant.attrs));
     let shown: Vec<String> = shown.map(variant).collect();
     let bounds = bounds(&item.generics);
     let head = format!("pub enum {}{}{bounds}", item.ident, written(&item.generics));
     format!("{head} {{ {} }}", shown.join(", "))
 }
 
-/// Returns a variant with its fields, all of which others can use.
+/// Returns a variant with its fields, which are always public.
 pub(super) fn variant(item: &Variant) -> String {
     let mut bare = item.clone();
     bare.attrs.clear();
@@ -75,10 +75,10 @@ pub(super) fn variant(item: &Variant) -> String {
     written(&bare)
 }
 
-/// Returns the head of a trait with what it demands of a type.
-pub(super) fn contract(item: &ItemTrait) -> String {
-    let word = if item.unsafety.is_some() { "pub unsafe trait" } else { "pub trait" };
-    let mut head = format!("{word} {}{}", item.ident, written(&item.generics));
+/// Returns the head of a trait, with its supertraits and bounds.
+pub(super) fn trait_head(item: &ItemTrait) -> String {
+    let keyword = if item.unsafety.is_some() { "pub unsafe trait" } else { "pub trait" };
+    let mut head = format!("{keyword} {}{}", item.ident, written(&item.generics));
     if !item.supertraits.is_empty() {
         head += &format!(": {}", written(&item.supertraits));
     }
@@ -90,7 +90,7 @@ fn bounds(generics: &Generics) -> String {
     if bounds.is_empty() { bounds } else { format!(" {}", bounds.trim_end_matches(',')) }
 }
 
-/// Returns a signature by the name that others use: the first word that is the old one is replaced.
+/// Returns a signature with another name: replaces the first word that equals the old name.
 pub(super) fn renamed(usage: &str, old: &str, new: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_whole = |at: &usize| {
@@ -105,7 +105,7 @@ pub(super) fn renamed(usage: &str, old: &str, new: &str) -> String {
     }
 }
 
-/// Returns tokens as people write them.
+/// Returns tokens with the usual spacing.
 fn plain(tokens: &str) -> String {
     let mut text = tokens.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some(rest) = text.strip_prefix("< ") {

@@ -1,11 +1,13 @@
-//! A file of Rust as a tree, unless it was made to bring a parser down.
+//! Parses a Rust file, unless it would overflow the stack of the parser.
 
-/// The longest file, the deepest nesting, and the longest stretch without a separator: more than that makes the parser go deeper than any stack.
+/// The maximum size of a file. Beyond these limits the recursive parser could overflow any stack.
 const MAX_FILE: usize = 512 << 10;
+/// The maximum nesting of brackets.
 const MAX_NESTED: usize = 128;
+/// The maximum number of bytes without a separator.
 const MAX_STRETCH: usize = 8_000;
 
-/// Reads a file of Rust, unless it was made to bring a parser down.
+/// Parses a Rust file, unless it would overflow the stack of the parser.
 pub(super) fn parsed(text: &str) -> Result<syn::File, String> {
     let (mut depth, mut stretch) = (0_usize, 0_usize);
     for byte in text.bytes() {
@@ -16,10 +18,10 @@ pub(super) fn parsed(text: &str) -> Result<syn::File, String> {
         }
         stretch = if matches!(byte, b';' | b',' | b'{' | b'}' | b'\n') { 0 } else { stretch + 1 };
         if depth > MAX_NESTED || stretch > MAX_STRETCH || text.len() > MAX_FILE {
-            return Err("it is larger or deeper than code is".to_owned());
+            return Err("too large or nested too deeply".to_owned());
         }
     }
-    // Lines may be short and go on for ever: what is between two separators is bounded as well.
+    // Newlines do not end an expression, so the number of bytes between two other separators is limited as well.
     let longest = text.split([';', ',', '{', '}']).map(|part| {
         part.lines()
             .filter(|line| !line.trim_start().starts_with("//"))
@@ -27,7 +29,7 @@ pub(super) fn parsed(text: &str) -> Result<syn::File, String> {
             .sum::<usize>()
     });
     if longest.max().unwrap_or(0) > 4 * MAX_STRETCH {
-        return Err("it is larger or deeper than code is".to_owned());
+        return Err("too large or nested too deeply".to_owned());
     }
     syn::parse_file(text).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! A small package in, what is told of it out.
+//! Compares the exports of a small package with the expected ones.
 
 use std::convert::Infallible;
 
@@ -24,7 +24,7 @@ pub(crate) fn text(package: &Package, path: &str) -> String {
     String::from_utf8(file.bytes.clone()).unwrap()
 }
 
-/// Returns the bundle, which must be one that `openskills validate` takes.
+/// Returns the library and its bundle, and checks that `openskills validate` would accept the bundle.
 pub(crate) fn valid(all: &[(&str, &str)]) -> (Library, Package) {
     let library = derive(&files(all)).unwrap();
     let package = bundle(&library);
@@ -34,32 +34,32 @@ pub(crate) fn valid(all: &[(&str, &str)]) -> (Library, Package) {
     let errors: Vec<_> =
         parsed.diagnostics.iter().filter(|one| one.severity == Severity::Error).collect();
     assert!(errors.is_empty(), "{errors:?}\n{skill}");
-    assert_eq!(bundle(&derive(&files(all)).unwrap()), package, "it is not the same every time");
+    assert_eq!(bundle(&derive(&files(all)).unwrap()), package, "the bundle is not reproducible");
     (library, package)
 }
 
-/// Returns every export of a package with how it is called, a line each, and what is not covered.
-pub(crate) fn told(all: &[(&str, &str)]) -> String {
+/// Returns every export of a package with its usage, one per line, and the notes on what is not covered.
+pub(crate) fn exports(all: &[(&str, &str)]) -> String {
     let (library, package) = valid(all);
     let topics = library.topics.iter();
-    let mut told: String = topics
+    let mut exports: String = topics
         .map(|topic| format!("{}: {}\n", topic.name, topic.usage.replace('\n', " | ")))
         .collect();
     for note in &library.unread {
         assert!(text(&package, "SKILL.md").contains(note.as_str()), "{note}");
-        told += &format!("not covered: {note}\n");
+        exports += &format!("not covered: {note}\n");
     }
-    told
+    exports
 }
 
-/// Checks what is told of a package.
+/// Checks the exports of a package.
 #[track_caller]
 pub(crate) fn check(all: &[(&str, &str)], wanted: &str) {
-    let told = told(all);
-    assert_eq!(told.trim_end(), wanted.trim(), "\n{told}");
+    let exports = exports(all);
+    assert_eq!(exports.trim_end(), wanted.trim(), "\n{exports}");
 }
 
-/// Checks why no bundle is derived from a package.
+/// Checks the error for a package without a bundle.
 #[track_caller]
 pub(crate) fn refused(all: &[(&str, &str)], why: &str) {
     assert_eq!(derive(&files(all)).unwrap_err().to_string(), why);

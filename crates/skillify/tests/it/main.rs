@@ -1,4 +1,4 @@
-//! Bundles derived from small packages that are written here.
+//! Bundles generated from small packages defined in these tests.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

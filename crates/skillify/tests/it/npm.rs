@@ -1,14 +1,14 @@
-//! npm packages: the names that others import, and from where.
+//! npm packages: the names that users import, and from where.
 
-use crate::check::{check, refused, told};
+use crate::check::{check, exports, refused};
 
-/// Returns the manifest of a package, with more fields.
+/// Returns a manifest with additional fields.
 fn manifest(more: &str) -> String {
     format!("{{\"name\": \"my-lib\", \"version\": \"1.0.0\", {more}}}")
 }
 
 #[test]
-fn subpaths_are_told_as_such_and_only_if_they_differ() {
+fn subpaths_are_listed_only_if_their_exports_differ() {
     let manifest = manifest(
         r#""exports": {"./package.json": "./package.json", "./add": {"types": "./add.d.ts"}, "./fp": {"require": {"types": "./fp.d.cts"}, "import": {"types": "./fp.d.ts"}},
         ".": {"types": "./index.d.ts"}, "./locale/*": "./locale/*.js", "./style": "./style.css", "./gone": "./gone.js"}"#,
@@ -25,27 +25,27 @@ fn subpaths_are_told_as_such_and_only_if_they_differ() {
         "add: function add(a: number): number
 my-lib/fp: add: import { add } from \"my-lib/fp\" | const add: Curried
 my-lib/fp: addWithOptions: import { addWithOptions } from \"my-lib/fp\" | function addWithOptions(o: O): number
-not covered: Imports that fit the pattern `./locale/*` are not listed.
-not covered: The files of the import `./gone` were not found.",
+not covered: Imports matching the pattern `./locale/*` are not listed.
+not covered: No files were found for the import `./gone`.",
     );
 }
 
 #[test]
-fn the_package_itself_comes_before_its_subpaths() {
+fn exports_of_the_package_itself_take_precedence_over_subpaths() {
     let many: String = (0..700).map(|n| format!("export declare const a{n}: number;\n")).collect();
     let manifest =
         manifest(r#""exports": {"./a": {"types": "./a.d.ts"}, ".": {"types": "./index.d.ts"}}"#);
-    let told = told(&[
+    let exports = exports(&[
         ("package.json", &manifest),
         ("a.d.ts", &many),
         ("index.d.ts", "export declare function zzz(): void;\n"),
     ]);
-    assert!(told.contains("\nzzz: function zzz(): void\n"), "{told}");
-    assert!(told.contains("not covered: 701 exports were found and 600 have a page."), "{told}");
+    assert!(exports.contains("\nzzz: function zzz(): void\n"), "{exports}");
+    assert!(exports.contains("not covered: Only 600 of 701 exports have a page."), "{exports}");
 }
 
 #[test]
-fn a_default_export_is_no_named_one() {
+fn default_and_named_exports_are_distinguished() {
     check(
         &[
             (
@@ -77,7 +77,7 @@ x: const x: number",
 }
 
 #[test]
-fn re_exports_say_how_they_are_called() {
+fn re_exports_have_signatures() {
     check(
         &[
             ("package.json", &manifest(r#""main": "index.js""#)),
@@ -121,7 +121,7 @@ second: function second(b)",
 }
 
 #[test]
-fn only_names_are_told() {
+fn only_importable_names_are_listed() {
     check(
         &[
             (
@@ -149,13 +149,13 @@ fn only_names_are_told() {
 b: const b = void 0
 inner: function inner(y)
 own: const own = 2
-not covered: `index.js` adds exports by `[key]: 1`, which is not read.
-not covered: `index.js` adds exports by `made()`, which is not read.",
+not covered: `index.js` adds exports with `[key]: 1`, which skillify cannot evaluate.
+not covered: `index.js` adds exports with `made()`, which skillify cannot evaluate.",
     );
 }
 
 #[test]
-fn what_compilers_and_bundlers_write_is_read() {
+fn output_of_compilers_and_bundlers_is_read() {
     check(
         &[
             ("package.json", &manifest(r#""main": "index.js""#)),
@@ -175,7 +175,7 @@ fn what_compilers_and_bundlers_write_is_read() {
 }
 
 #[test]
-fn what_is_not_read_is_said() {
+fn exports_that_cannot_be_read_are_reported() {
     let all = |code: &'static str| {
         [("package.json", manifest(r#""main": "index.js""#)), ("index.js", code.to_owned())]
     };

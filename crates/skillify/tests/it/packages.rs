@@ -1,4 +1,4 @@
-//! One package of each kind, and what is told of it.
+//! One package of each kind, and its bundle.
 
 use skillify::{Files, derive};
 
@@ -24,7 +24,7 @@ add(x, y = 1, \dots)
 ";
 
 #[test]
-fn a_source_package_of_r() {
+fn an_r_source_package() {
     let (library, package) = valid(&[
         (
             "DESCRIPTION",
@@ -67,7 +67,7 @@ fn a_source_package_of_r() {
 }
 
 #[test]
-fn a_package_of_python() {
+fn a_python_package() {
     let (_, package) = valid(&[
         (
             "PKG-INFO",
@@ -174,7 +174,7 @@ fn an_npm_package() {
     ] {
         assert!(page.contains(part), "{part}\n{page}");
     }
-    // Without types the code tells.
+    // Without type declarations, the code is read.
     let (_, package) = valid(&[
         ("package.json", "{\"name\": \"plain\", \"version\": \"1.0.0\", \"main\": \"index\"}"),
         (
@@ -187,23 +187,23 @@ fn an_npm_package() {
 }
 
 #[test]
-fn what_is_no_package_is_said() {
-    for (all, told) in [
-        (vec![("x.txt", "x")], "it is no package"),
-        (vec![("DESCRIPTION", "Version: 1\n")], "names no package"),
+fn invalid_packages_are_reported() {
+    for (all, message) in [
+        (vec![("x.txt", "x")], "not an R (DESCRIPTION)"),
+        (vec![("DESCRIPTION", "Version: 1\n")], "missing package name"),
         (vec![("Cargo.toml", "[package")], "Cargo.toml"),
         (vec![("Cargo.toml", "[package]\nname = \"a\"\n")], "no library"),
         (vec![("package.json", "{")], "package.json"),
         (vec![("package.json", "{\"name\": \"a\"}")], "has no exports to document"),
-        (vec![("DESCRIPTION", "Package: a\n"), ("man/a.Rd", "\\name{a")], "not closed"),
+        (vec![("DESCRIPTION", "Package: a\n"), ("man/a.Rd", "\\name{a")], "unclosed brace"),
     ] {
         let error = derive(&files(&all)).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
 #[test]
-fn hostile_help_neither_panics_nor_grows() {
+fn hostile_packages_cause_no_panic_or_unbounded_output() {
     let deep = format!("\\title{}", "{\\emph".repeat(5_000));
     assert!(derive(&files(&[("DESCRIPTION", "Package: a\n"), ("man/a.Rd", &deep)])).is_err());
     for bytes in [&b""[..], b"X\n", b"X\n\0\0\0\x02", &[0x1f, 0x8b, 8, 0], &[0; 64]] {
@@ -227,7 +227,7 @@ fn hostile_help_neither_panics_nor_grows() {
         ("index.js", "exports.hello = 1;\n"),
     ]);
     assert!(!text(&package, "SKILL.md").contains('\u{1b}'));
-    // What a package says cannot leave its place.
+    // Text of a package cannot break out of its place in the bundle.
     let (_, package) = valid(&[
         (
             "DESCRIPTION",
@@ -243,7 +243,7 @@ fn hostile_help_neither_panics_nor_grows() {
     assert!(page.contains("````r\n"), "{page}");
 }
 
-/// Writes values as R does, as far as pages of help need it.
+/// Writes values in R's serialization format, as far as help pages need it.
 #[derive(Default)]
 struct Writer(Vec<u8>);
 
@@ -263,7 +263,7 @@ impl Writer {
         texts.iter().for_each(|text| self.text(text));
     }
 
-    /// The attributes of what was just written: one of this name, with texts.
+    /// Writes the attributes of the previous value: one with this name, with texts.
     fn attribute(&mut self, name: &str, texts: &[&str]) {
         self.int(2 | 0x400);
         self.int(1);
@@ -273,14 +273,14 @@ impl Writer {
         self.int(254);
     }
 
-    /// A piece of a page: a text with its tag.
+    /// Writes a piece of a page: a text with its tag.
     fn piece(&mut self, text: &str) {
         self.int(16 | 0x200);
         self.texts(&[text]);
         self.attribute("Rd_tag", &["TEXT"]);
     }
 
-    /// A part of a page: a tag around pieces or parts.
+    /// Writes a part of a page: a tag around pieces or parts.
     fn part(&mut self, tag: &str, inner: &[&dyn Fn(&mut Self)]) {
         self.int(19 | 0x200);
         self.int(i32::try_from(inner.len()).unwrap());
@@ -288,14 +288,14 @@ impl Writer {
         self.attribute("Rd_tag", &[tag]);
     }
 
-    /// What is between a pair of braces, where there are several.
+    /// Writes the content of one of several pairs of braces.
     fn group(&mut self, text: &str) {
         self.int(19);
         self.int(1);
         self.piece(text);
     }
 
-    fn begun() -> Self {
+    fn with_header() -> Self {
         let mut writer = Self(b"X\n".to_vec());
         [3, 0x0004_0202, 0x0003_0500, 5].into_iter().for_each(|number| writer.int(number));
         writer.0.extend(b"UTF-8");
@@ -311,8 +311,8 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_installed_library_of_r() {
-    let mut page = Writer::begun();
+fn an_installed_r_library() {
+    let mut page = Writer::with_header();
     page.int(19);
     page.int(6);
     page.part("\\name", &[&|page| page.piece("add")]);
@@ -336,7 +336,7 @@ fn an_installed_library_of_r() {
     let mut entry = u32::try_from(page.0.len()).unwrap().to_be_bytes().to_vec();
     entry.extend(&packed);
     data.extend(&entry);
-    let mut index = Writer::begun();
+    let mut index = Writer::with_header();
     index.int(19 | 0x200);
     index.int(2);
     index.int(19 | 0x200);
@@ -367,7 +367,7 @@ fn an_installed_library_of_r() {
     for part in ["add(x, y)", "- `x`: a vector", "- `y`: another", "Adds `x`"] {
         assert!(page.contains(part), "{part}\n{page}");
     }
-    // Any byte of it may be another: then it is refused, or says something else, and nothing more.
+    // Whatever byte is changed, the data is refused or gives another page; it never panics.
     for at in 0..data.len() {
         let mut broken = data.clone();
         broken[at] ^= 0x55;
@@ -377,7 +377,7 @@ fn an_installed_library_of_r() {
 }
 
 #[test]
-fn what_python_hands_on_has_the_name_that_others_import() {
+fn python_re_exports_have_the_name_that_users_import() {
     let (library, package) = valid(&[
         ("PKG-INFO", "Name: Evil.Pkg_x\nVersion: 1\nSummary: s\n"),
         (
@@ -401,7 +401,7 @@ fn what_python_hands_on_has_the_name_that_others_import() {
 }
 
 #[test]
-fn members_and_what_npm_modules_hand_on_are_told() {
+fn npm_members_and_re_exports_are_listed() {
     let (library, package) = valid(&[
         ("package.json", r#"{"name": "a", "version": "1.0.0", "types": "index.d.ts"}"#),
         (
@@ -422,9 +422,9 @@ fn members_and_what_npm_modules_hand_on_are_told() {
     assert!(text(&package, "references/Local.md").contains("A local one."));
 }
 
-/// What developers have beside a package is no part of it; names are those that others import.
+/// Development files next to a package are not part of it; names are those that users import.
 #[test]
-fn only_what_is_installed_of_a_python_project_is_told_of() {
+fn only_installed_modules_of_a_python_project_are_listed() {
     let (library, _) = valid(&[
         (
             "pyproject.toml",
@@ -458,7 +458,7 @@ fn only_what_is_installed_of_a_python_project_is_told_of() {
 }
 
 #[test]
-fn only_what_others_reach_of_a_crate_is_told_of() {
+fn only_reachable_items_of_a_crate_are_listed() {
     let (library, _) = valid(&[
         (
             "Cargo.toml",
@@ -496,7 +496,7 @@ fn only_what_others_reach_of_a_crate_is_told_of() {
 }
 
 #[test]
-fn what_an_npm_package_hands_on_is_told_of_as_it_is_called() {
+fn npm_re_exports_have_their_exported_name_and_signature() {
     let (library, _) = valid(&[
         (
             "package.json",
@@ -512,12 +512,12 @@ fn what_an_npm_package_hands_on_is_told_of_as_it_is_called() {
         ),
         ("lib/maker.js", "/** Makes. */\nexport default (size) => size\n"),
     ]);
-    let told: Vec<(&str, &str)> =
+    let exports: Vec<(&str, &str)> =
         library.topics.iter().map(|topic| (topic.name.as_str(), topic.usage.as_str())).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!(told[0].0, "Maker");
-    assert_eq!(told[0].1, "function Maker(size)");
-    assert_eq!(told[1], ("walk", "function walk(far)"));
+    assert_eq!(exports.len(), 2, "{exports:?}");
+    assert_eq!(exports[0].0, "Maker");
+    assert_eq!(exports[0].1, "function Maker(size)");
+    assert_eq!(exports[1], ("walk", "function walk(far)"));
     assert_eq!(library.topics[1].arguments[0].name, "far");
     let (library, _) = valid(&[
         (
@@ -531,9 +531,9 @@ fn what_an_npm_package_hands_on_is_told_of_as_it_is_called() {
     assert_eq!(names, ["go"]);
 }
 
-/// A page of R may tell of several things; each counts.
+/// An R help page may document several exports; each counts.
 #[test]
-fn exports_of_r_are_counted_from_its_namespace() {
+fn r_exports_are_counted_from_the_namespace() {
     let (library, package) = valid(&[
         (
             "DESCRIPTION",

@@ -1,14 +1,14 @@
-//! Packages of Python: names that can be imported, and how objects are made.
+//! Python packages: names that can be imported, and constructors.
 
 use skill_fs::AbsPath;
 use skillify::{Files, derive};
 
-use crate::check::{check, refused, text, told, valid};
+use crate::check::{check, exports, refused, text, valid};
 
 const INFO: (&str, &str) = ("PKG-INFO", "Name: my-lib\nVersion: 1\nSummary: s\n");
 
 #[test]
-fn a_star_takes_what_the_module_lists() {
+fn a_star_import_imports_what_all_lists() {
     check(
         &[
             INFO,
@@ -33,12 +33,12 @@ my_lib.deep: def deep()
 my_lib.funcs.Compose: class Compose | Compose()
 my_lib.late: def late()
 my_lib.plain: def plain()
-not covered: `__all__` of `my_lib.made` is made by code; names that the code adds are not listed.",
+not covered: `__all__` of `my_lib.made` is computed; names added at runtime are not listed.",
     );
 }
 
 #[test]
-fn a_name_that_may_not_be_there_is_not_told() {
+fn names_that_may_not_exist_are_not_listed() {
     check(
         &[
             INFO,
@@ -53,7 +53,7 @@ fn a_name_that_may_not_be_there_is_not_told() {
 }
 
 #[test]
-fn modules_whose_name_begins_with_test_are_told() {
+fn modules_whose_name_begins_with_test_are_listed() {
     check(
         &[
             INFO,
@@ -68,7 +68,7 @@ fn modules_whose_name_begins_with_test_are_told() {
 }
 
 #[test]
-fn every_package_that_is_installed_is_told() {
+fn every_installed_package_is_listed() {
     let all = [
         ("pyproject.toml", "[project]\nname = \"attrs\"\nversion = \"1\"\n"),
         ("src/attr/__init__.py", "from ._make import define\n"),
@@ -90,7 +90,7 @@ attrs.define: def define(cls)",
     let (_, package) = valid(&all);
     let skill = text(&package, "SKILL.md");
     assert!(skill.contains("Import what you need from `attrs` or `attr`."), "{skill}");
-    // The packages that have something to import are named, not the first by name.
+    // Only packages with exports are named, not simply the first by name.
     let (_, package) = valid(&[
         ("toolz.dist-info/METADATA", "Name: toolz\nVersion: 1\n"),
         ("tlz/__init__.py", "fill()\n"),
@@ -100,7 +100,7 @@ attrs.define: def define(cls)",
 }
 
 #[test]
-fn what_is_installed_and_was_not_read_is_said() {
+fn installed_modules_that_were_not_read_are_reported() {
     refused(
         &[
             ("METADATA", "Name: six\nVersion: 1\n"),
@@ -108,13 +108,13 @@ fn what_is_installed_and_was_not_read_is_said() {
         ],
         "cannot read the exports of `six`: The package installs `six`, which was not read",
     );
-    let told = told(&[
+    let exports = exports(&[
         ("attrs.dist-info/METADATA", "Name: attrs\nVersion: 1\n"),
         ("attrs.dist-info/RECORD", "attr/__init__.py,,\nattrs/__init__.py,,\n"),
         ("attrs/__init__.py", "def own(): pass\n"),
     ]);
     assert_eq!(
-        told,
+        exports,
         "attrs.own: def own()\nnot covered: The package installs `attr`, which was not read.\n"
     );
 }
@@ -131,7 +131,7 @@ fn an_installed_package_is_read_by_its_record() {
 }
 
 #[test]
-fn objects_are_made_as_the_bases_say() {
+fn constructors_are_inherited() {
     check(
         &[
             INFO,
@@ -175,7 +175,7 @@ my_lib.Wrapped: class Wrapped(Plain, Generic[T]) | Wrapped()",
 }
 
 #[test]
-fn fields_of_data_classes_are_arguments_only_if_they_are() {
+fn only_init_fields_of_data_classes_are_parameters() {
     check(
         &[
             INFO,

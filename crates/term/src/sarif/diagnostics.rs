@@ -4,7 +4,7 @@ use skill::{Code, Diagnostic, Severity};
 
 use super::{Driver, Finding, Level, Location, Log, Region, Rule};
 
-/// Returns the log of one run of `tool`.
+/// Returns the SARIF log of one run of `tool`.
 pub fn diagnostics<'a>(
     tool: &str,
     version: &str,

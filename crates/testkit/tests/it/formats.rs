@@ -1,14 +1,14 @@
-//! The reference of file formats is made from the published schemas.
+//! The reference of file formats is generated from the published schemas.
 
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn the_pages_of_the_formats_are_current() {
+fn the_format_pages_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let made = tempfile::tempdir().unwrap();
     let mut index = String::from(
-        "<!-- Made from `schemas/`; a test holds it to them. -->\n\n# File formats and outputs\n\n",
+        "<!-- Generated from `schemas/`; a test checks it. -->\n\n# File formats and outputs\n\n",
     );
     let mut names: Vec<String> = fs::read_dir(root.join("schemas"))
         .unwrap()

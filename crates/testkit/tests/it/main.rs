@@ -1,4 +1,4 @@
-//! The tests of the test kit, and of the repository itself.
+//! Tests of the test kit and of the repository itself.
 
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
@@ -6,3 +6,4 @@ mod formats;
 mod promises;
 mod tidy;
 mod tree;
+mod words;

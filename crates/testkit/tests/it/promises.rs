@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use testkit::promises::{Proofs, Test, promise_offences, tests_of};
+use testkit::promises::{Proofs, Test, promise_violations, tests_of};
 
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
@@ -27,7 +27,7 @@ fn add(folder: &str, proofs: &mut Proofs) {
 }
 
 #[test]
-fn every_promise_names_a_test_that_is_there() {
+fn every_promise_names_an_existing_test() {
     let mut proofs = Proofs::default();
     for folder in ["bench", "crates", "fuzz"] {
         add(folder, &mut proofs);
@@ -37,11 +37,11 @@ fn every_promise_names_a_test_that_is_there() {
     proofs.cases = named.map(|name| name.trim_matches(['[', ']', '"']).to_owned()).collect();
     assert!(proofs.tests.len() > 500 && proofs.cases.len() > 50, "the workspace was not read");
     let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
-    assert_eq!(promise_offences(&page, &proofs), Vec::<String>::new());
+    assert_eq!(promise_violations(&page, &proofs), Vec::<String>::new());
 }
 
 #[test]
-fn a_promise_without_its_test_is_found() {
+fn promises_without_a_test_are_detected() {
     let source = "#[test]\nfn plain() {}\n\nfn no_test() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn inner() {}\n}\n";
     let mut tests = BTreeSet::new();
     for path in ["crates/a/src/lib.rs", "crates/a/src/b/c.rs", "crates/d/tests/it/e.rs"] {
@@ -79,16 +79,16 @@ text
 | bad 7 | x | it is obvious |
 ";
     assert_eq!(
-        promise_offences(page, &proofs),
+        promise_violations(page, &proofs),
         [
             "no test is named for: bad 1",
             "no test is named for: bad 2",
-            "there is no `c::gone`, which is to prove: bad 3",
-            "there is no `a: e::*`, which is to prove: bad 4",
-            "there is no `plai::*`, which is to prove: bad 5",
-            "there is no `bench/gone`, which is to prove: bad 5",
-            "there is no `other-case`, which is to prove: bad 5",
-            "a row has 2 columns in place of 3: | bad 6 | `e::plain` |",
+            "`c::gone` does not exist, but is named as a test of: bad 3",
+            "`a: e::*` does not exist, but is named as a test of: bad 4",
+            "`plai::*` does not exist, but is named as a test of: bad 5",
+            "`bench/gone` does not exist, but is named as a test of: bad 5",
+            "`other-case` does not exist, but is named as a test of: bad 5",
+            "expected 3 columns, found 2: | bad 6 | `e::plain` |",
             "no test is named for: bad 7",
         ]
     );

@@ -5,8 +5,8 @@ use std::{env, fs};
 
 use serde_json::{Value, json};
 use testkit::tidy::{
-    Crate, EDGES, crates, edge_offences, licence_offences, program_offences, re_export_offences,
-    size_offences, tuple_offences,
+    Crate, EDGES, crates, edge_violations, license_violations, program_violations,
+    re_export_violations, size_violations, tuple_violations,
 };
 
 fn root() -> PathBuf {
@@ -36,7 +36,7 @@ fn sources(folder: &Path, into: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn crates_depend_only_on_whom_they_may() {
+fn crates_depend_only_on_allowed_crates() {
     let metadata = metadata();
     let manifests: BTreeMap<String, String> = fs::read_dir(root().join("crates"))
         .unwrap()
@@ -50,15 +50,15 @@ fn crates_depend_only_on_whom_they_may() {
         .collect();
     let crates = crates(&metadata, &manifests);
     assert!(crates.len() >= 5, "the workspace was not read");
-    assert_eq!(edge_offences(&crates), Vec::<String>::new());
+    assert_eq!(edge_violations(&crates), Vec::<String>::new());
 }
 
 #[test]
-fn the_list_of_edges_has_no_cycle_and_keeps_the_two_sides_apart() {
-    let place = |name: &str| EDGES.iter().position(|(known, _)| *known == name).unwrap();
+fn the_allowed_dependencies_have_no_cycle_and_keep_csk_and_openskills_apart() {
+    let position = |name: &str| EDGES.iter().position(|(known, _)| *known == name).unwrap();
     for (from, all) in EDGES {
         for to in *all {
-            assert!(place(to) < place(from), "`{to}` stands after `{from}`, which may use it");
+            assert!(position(to) < position(from), "`{to}` must be listed before `{from}`");
             let sides = [from.starts_with("csk"), to.starts_with("openskills")];
             assert_ne!(sides, [true, true], "{from} -> {to}");
             let sides = [from.starts_with("openskills"), to.starts_with("csk")];
@@ -68,11 +68,11 @@ fn the_list_of_edges_has_no_cycle_and_keeps_the_two_sides_apart() {
 }
 
 #[test]
-fn no_crate_passes_on_names_of_another() {
+fn no_crate_re_exports_names_of_another() {
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
     assert!(files.len() > 20, "the sources were not read");
-    assert_eq!(re_export_offences(&files), Vec::<String>::new());
+    assert_eq!(re_export_violations(&files), Vec::<String>::new());
 }
 
 #[test]
@@ -80,27 +80,27 @@ fn no_file_is_too_long() {
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
     assert!(files.len() > 20, "the sources were not read");
-    assert_eq!(size_offences(&files), Vec::<String>::new());
+    assert_eq!(size_violations(&files), Vec::<String>::new());
 }
 
 #[test]
 fn no_parameter_is_a_tuple() {
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
-    assert_eq!(tuple_offences(&files), Vec::<String>::new());
+    assert_eq!(tuple_violations(&files), Vec::<String>::new());
     let file = |text: &str| [("crates/a/src/a.rs".to_owned(), text.to_owned())];
     for bad in ["fn a(b: u8, (c, d): (u8, u8)) {", "    (mut c, d): (u8, &str),"] {
-        assert_eq!(tuple_offences(&file(bad)).len(), 1, "{bad}");
+        assert_eq!(tuple_violations(&file(bad)).len(), 1, "{bad}");
     }
     for good in
         ["fn a(b: u8, c: (u8, u8)) {", "let a = |(c, d): (u8, u8)| c;", "fn a() -> (u8, u8) {"]
     {
-        assert_eq!(tuple_offences(&file(good)), Vec::<String>::new(), "{good}");
+        assert_eq!(tuple_violations(&file(good)), Vec::<String>::new(), "{good}");
     }
 }
 
 #[test]
-fn the_folders_of_agents_are_protected_from_scripts() {
+fn agent_folders_are_protected_from_scripts() {
     let text = |path: &str| fs::read_to_string(root().join("crates").join(path)).unwrap();
     let (agents, names) = (text("csk-core/src/config/agents.rs"), text("sandbox/src/names.rs"));
     let table = agents.split("const ADAPTED").nth(1).unwrap().split("];").next().unwrap();
@@ -114,11 +114,11 @@ fn the_folders_of_agents_are_protected_from_scripts() {
 }
 
 #[test]
-fn exit_codes_and_the_network_have_one_place() {
+fn exit_codes_and_the_network_are_used_in_one_place() {
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
     assert!(files.len() > 10);
-    assert_eq!(program_offences(&files), Vec::<String>::new());
+    assert_eq!(program_violations(&files), Vec::<String>::new());
     let file =
         |name: &str, text: &str| (format!("/x/crates/openskills/src/{name}"), text.to_owned());
     let bad = [
@@ -126,18 +126,18 @@ fn exit_codes_and_the_network_have_one_place() {
         file("commands/show.rs", "use std::process::ExitCode;"),
         file("mcp/host/web.rs", "ureq::get(url)"),
     ];
-    assert_eq!(program_offences(&bad).len(), 3);
+    assert_eq!(program_violations(&bad).len(), 3);
     let good = [file("main.rs", "std::process::ExitCode"), file("http.rs", "ureq::get(url)")];
-    assert_eq!(program_offences(&good), Vec::<String>::new());
+    assert_eq!(program_violations(&good), Vec::<String>::new());
 }
 
 #[test]
-fn every_dependency_has_a_permitted_licence() {
-    assert_eq!(licence_offences(&metadata()), Vec::<String>::new());
+fn every_dependency_has_an_allowed_license() {
+    assert_eq!(license_violations(&metadata()), Vec::<String>::new());
 }
 
 #[test]
-fn the_checks_fail_where_they_should() {
+fn the_checks_detect_violations() {
     let one = |name: &str, edges: &[(&str, &str)], lints| Crate {
         name: name.to_owned(),
         edges: edges.iter().map(|(to, kind)| ((*to).to_owned(), (*kind).to_owned())).collect(),
@@ -150,11 +150,11 @@ fn the_checks_fail_where_they_should() {
         one("helpers", &[], true),
     ];
     assert_eq!(
-        edge_offences(&bad),
+        edge_violations(&bad),
         [
             "crate `skill` may not depend on `skill-fs` (normal)",
             "crate `term` may not depend on `testkit` (normal)",
-            "crate `skill-fs` does not take the lints of the workspace",
+            "crate `skill-fs` does not inherit the lints of the workspace",
             "crate `helpers` is not in the list of crates",
         ]
     );
@@ -174,7 +174,7 @@ fn the_checks_fail_where_they_should() {
     ];
     let files = files.map(|(path, text)| (path.to_owned(), text));
     assert_eq!(
-        size_offences(&files),
+        size_violations(&files),
         [
             "crates/a/src/d.rs has 803 lines without its tests; at most 800 are allowed",
             "crates/a/src/a.rs has 801 lines without its tests; at most 800 are allowed",
@@ -194,10 +194,10 @@ fn the_checks_fail_where_they_should() {
     ];
     let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
     assert_eq!(
-        re_export_offences(&files),
+        re_export_violations(&files),
         [
-            "crates/csk/src/lib.rs:1 passes on names of `skill_fs`",
-            "crates/csk/src/lib.rs:2 passes on names of `skill`",
+            "crates/csk/src/lib.rs:1 re-exports names of `skill_fs`",
+            "crates/csk/src/lib.rs:2 re-exports names of `skill`",
         ]
     );
 
@@ -209,17 +209,17 @@ fn the_checks_fail_where_they_should() {
         { "name": "none", "license": null },
     ] });
     assert_eq!(
-        licence_offences(&packages),
+        license_violations(&packages),
         [
-            "`copyleft` is under `GPL-3.0-only`, which is not on the list",
-            "`both` is under `MIT AND GPL-3.0-only`, which is not on the list",
-            "`none` is under ``, which is not on the list",
+            "the license `GPL-3.0-only` of `copyleft` is not allowed",
+            "the license `MIT AND GPL-3.0-only` of `both` is not allowed",
+            "the license `` of `none` is not allowed",
         ]
     );
 }
 
 #[test]
-fn a_crate_edge_is_read_from_cargo() {
+fn dependencies_are_read_from_cargo_metadata() {
     let metadata = json!({ "packages": [
         { "name": "skill", "source": null, "dependencies": [] },
         { "name": "term", "source": null, "dependencies": [

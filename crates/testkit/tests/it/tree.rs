@@ -1,7 +1,7 @@
 use testkit::{TestEnv, entries};
 
 #[test]
-fn a_literal_holds_several_files() {
+fn a_literal_contains_several_files() {
     let files = entries("\n//- /a/b.md\none\ntwo\n//- /c\n");
     assert_eq!(
         files,
@@ -10,7 +10,7 @@ fn a_literal_holds_several_files() {
 }
 
 #[test]
-fn a_program_sees_nothing_of_the_caller_but_path() {
+fn programs_inherit_only_path() {
     let env = TestEnv::with("//- /file\n").var("ONE", "1");
     let run = env.run("env", "");
     let mut names: Vec<&str> =

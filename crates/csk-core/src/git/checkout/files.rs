@@ -19,7 +19,7 @@ pub(super) enum Links {
 /// Reads a file of at most `limit` bytes; `None` if it does not exist. Other file types are refused, since opening one
 /// (such as a FIFO) may block.
 pub(super) fn read(path: &Path, limit: u64, links: Links) -> Result<Option<Vec<u8>>, GitError> {
-    let failed = |what: &str| GitError::Failed(format!("cannot read {}: {what}", path.display()));
+    let failed = |what: &str| GitError::Failed(format!("cannot read `{}`: {what}", path.display()));
     let found = match links {
         Links::Followed => fs::metadata(path),
         Links::Skipped => fs::symlink_metadata(path),

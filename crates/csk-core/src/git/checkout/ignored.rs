@@ -104,7 +104,7 @@ fn rule_in_subfolder(tree: &WorkTree, found: &Match<'_>) -> Option<NegatedRule> 
 fn add(rules: &mut Search, file: &Path, root: Option<&Path>, links: Links) -> Result<(), GitError> {
     let Some(bytes) = read(file, MAX_RULES, links)? else { return Ok(()) };
     let failed = |what: &str| {
-        GitError::Failed(format!("cannot use the ignore rules in {}: {what}", file.display()))
+        GitError::Failed(format!("cannot use the ignore rules in `{}`: {what}", file.display()))
     };
     let is_wild = |line: &[u8]| {
         let wildcards = line.iter().filter(|byte| **byte == b'*').count();

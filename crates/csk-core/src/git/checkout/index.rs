@@ -63,7 +63,7 @@ fn first_match(
         let path = git_dir.join(name);
         let bytes = read(&path, MAX_INDEX, Links::Followed)?;
         let failed = move |error: IndexError| {
-            GitError::Failed(format!("cannot read the index {}: {error}", path.display()))
+            GitError::Failed(format!("cannot read the git index `{}`: {error}", path.display()))
         };
         Ok((bytes, failed))
     };

@@ -45,7 +45,7 @@ impl WorkTree {
     /// Finds the work tree that contains `folder`. Bare repositories on the way are ignored.
     pub(super) fn containing(folder: &AbsPath) -> Result<Option<Self>, GitError> {
         let failed = |error: &dyn std::fmt::Display| {
-            GitError::Failed(format!("cannot read {folder}: {error}"))
+            GitError::Failed(format!("cannot read `{folder}`: {error}"))
         };
         // Resolved like git, which uses the real working directory.
         let real = fs::canonicalize(folder.as_path()).map_err(|error| failed(&error))?;
@@ -82,7 +82,7 @@ impl WorkTree {
     pub(super) fn settings(&self) -> Result<RepositorySettings, GitError> {
         let path = self.common.join("config");
         let failed = |what: &dyn std::fmt::Display| {
-            GitError::Failed(format!("cannot read {}: {what}", path.display()))
+            GitError::Failed(format!("cannot read `{}`: {what}", path.display()))
         };
         let bytes = read(&path, MAX_CONFIG, Links::Followed)?.unwrap_or_default();
         let meta = gix::config::file::Metadata::from(gix::config::Source::Local);
@@ -155,7 +155,7 @@ fn read_gitfile(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
         Some(place) => Ok(root.join(place)),
         None => {
             let what = "expected `gitdir: <path>`";
-            Err(GitError::Failed(format!("cannot read {}: {what}", entry.display())))
+            Err(GitError::Failed(format!("cannot read `{}`: {what}", entry.display())))
         }
     }
 }

@@ -97,7 +97,9 @@ pub(super) fn perform(mut group: Vec<SkillChange<'_>>) -> Vec<Applied> {
 
 /// Returns why a skill stays as it was because another one failed.
 fn failed_with(name: &Identifier) -> SkillError {
-    SkillError::Write(format!("it exchanges a command with `{name}`, which could not be updated"))
+    SkillError::Write(format!(
+        "one of its commands moves to or from `{name}`, which could not be updated"
+    ))
 }
 
 impl<'a> SkillChange<'a> {
@@ -139,7 +141,9 @@ impl SkillChange<'_> {
         if let Action::Install(install) = &self.plan.action {
             let Some(marker) = &self.marker else {
                 let name = &self.plan.name;
-                return Err(SkillError::Write(format!("no marker was created for {name}")));
+                return Err(SkillError::Write(format!(
+                    "no install marker was created for `{name}`"
+                )));
             };
             let text = self.staged("new", SKILLS);
             staged.record = write_context(&text, &install.content, marker)?;

@@ -123,7 +123,7 @@ impl Swaps {
     pub(super) fn undo(self) -> Vec<String> {
         let undone = self.0.into_iter().rev().map(Swap::undo);
         let failed = undone.filter_map(Result::err);
-        failed.map(|(place, why)| format!("cannot restore {place}: {why}")).collect()
+        failed.map(|(place, why)| format!("cannot restore `{place}`: {why}")).collect()
     }
 }
 

@@ -46,7 +46,7 @@ enum EntryState {
 
 impl AgentEntries<'_> {
     /// Returns the changes: wanted entries must exist and be correct, all others are removed. Fails if a file of the
-    /// user's is in the way.
+    /// user's blocks it.
     pub(super) fn changes(
         &self,
         target: &Target,

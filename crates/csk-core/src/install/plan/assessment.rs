@@ -133,7 +133,7 @@ impl<'a> Facts<'a> {
                 if !is_receipted {
                     // Another csk installed it, or it came with a checkout: reinstall it, and back up what differs from
                     // its marker.
-                    let what = "not installed by csk here, or its receipt was lost";
+                    let what = "not installed here by csk, or its receipt was lost";
                     assessment.label = Label::ContentDrift(Some(what.to_owned()));
                     assessment.need = Need::Install;
                 }

@@ -60,7 +60,7 @@ fn removal(name: &Identifier, facts: &Facts<'_>) -> SkillPlan {
             adapters.push(AdapterChange::remove(folder));
         } else if text && entries.links_to(target, folder, adapter) {
             let what = "csk has no record of creating it; remove it if you do not need it";
-            plan.warnings.push(format!("keeping the link {folder}/{name}: {what}"));
+            plan.warnings.push(format!("keeping link `{folder}/{name}`: {what}"));
         }
     }
     plan.action = Action::Remove(Remove { text, keeps_edits, adapters });

@@ -457,14 +457,14 @@ fn the_users_files_are_never_replaced() {
         "pdf:foreign",
         "pdf@1",
         &expect![[r#"
-        pdf (error): refuse, /project/.agents/skills/pdf exists and was not created by csk
+        pdf (error): refuse, `/project/.agents/skills/pdf` exists and was not created by csk
     "#]],
     );
     check(
         "pdf@1:taken",
         "pdf@1",
         &expect![[r#"
-        pdf (error): refuse, /project/.claude/skills/pdf exists and was not created by csk
+        pdf (error): refuse, `/project/.claude/skills/pdf` exists and was not created by csk
     "#]],
     );
     check(
@@ -477,7 +477,7 @@ fn the_users_files_are_never_replaced() {
     let mut fixture = Fixture::new("pdf@1+run");
     fixture.observed.bin.entries.insert(name("run"), AdapterState::Other);
     expect![[r#"
-        pdf (missing): refuse, /project/.agents/bin/run exists and was not created by csk
+        pdf (missing): refuse, `/project/.agents/bin/run` exists and was not created by csk
     "#]]
     .assert_eq(&shown(&fixture.plan()));
 }
@@ -496,9 +496,9 @@ fn a_failing_skill_keeps_its_commands_and_stops_no_other() {
         "",
         "pdf@1:uncloned csv@1",
         &expect![[r#"
-        pdf (missing): refuse, the repository is not cloned yet; `csk install` clones it from https://example.com
-        csv (missing): install @1; make .claude/skills
-    "#]],
+            pdf (missing): refuse, repository not cloned yet; run `csk install` to clone it from `https://example.com`
+            csv (missing): install @1; make .claude/skills
+        "#]],
     );
     check(
         "",
@@ -511,8 +511,8 @@ fn a_failing_skill_keeps_its_commands_and_stops_no_other() {
         "pdf@1",
         "pdf@1:revoked",
         &expect![[r#"
-        pdf (up-to-date): nothing; warning: `pdf` is revoked: it is stolen; take it out of Skillfile.json, or choose another version
-    "#]],
+            pdf (up-to-date): nothing; warning: `pdf` is revoked: it is stolen; remove it from Skillfile.json, or choose another version
+        "#]],
     );
 }
 
@@ -531,9 +531,9 @@ fn skills_that_hand_over_a_command_change_together() {
         "pdf@1+run csv@1",
         "pdf@2:fails csv@2+run",
         &expect![[r#"
-        pdf (update-available): refuse, it cannot be read
-        csv (update-available): refuse, the command `run` still belongs to `pdf`, which cannot be updated
-    "#]],
+            pdf (update-available): refuse, it cannot be read
+            csv (update-available): refuse, command `run` still belongs to `pdf`, which cannot be updated
+        "#]],
     );
     check(
         "pdf@1+run",
@@ -565,11 +565,11 @@ fn a_command_collision_stops_both_skills() {
         "",
         "pdf@1+run csv@1+Run md@1",
         &expect![[r#"
-        pdf (missing): refuse, Command collision: `csv` brings the command `run`, too
-        csv (missing): refuse, Command collision: `pdf` brings the command `Run`, too
-        md (missing): install @1; make .claude/skills
-        collision: `run` is brought by pdf and by csv as `Run`
-    "#]],
+            pdf (missing): refuse, Command collision: `csv` also provides the command `run`
+            csv (missing): refuse, Command collision: `pdf` also provides the command `Run`
+            md (missing): install @1; make .claude/skills
+            collision: `run` is provided by pdf and csv (as `Run`)
+        "#]],
     );
 }
 
@@ -616,12 +616,12 @@ fn a_project_passes_its_gate_only_without_problems() {
     for (found, expected) in [
         (
             gate("pdf@1+run csv@1+run", clear(), nothing(), IgnorePolicy::Fix),
-            expect!["refused, Command collision: `run` is brought by pdf and by csv"],
+            expect!["refused, Command collision: `run` is provided by pdf and csv"],
         ),
         (
             gate("pdf@1", tracked(".agents/bin/run"), nothing(), IgnorePolicy::Fix),
             expect![
-                "refused, git tracks .agents/bin/run, where csk puts commands; whoever changes the repository could put programs on PATH"
+                "refused, git tracks `.agents/bin/run`, which is in csk's command folder; anyone with push access could put programs on PATH"
             ],
         ),
         (
@@ -631,7 +631,7 @@ fn a_project_passes_its_gate_only_without_problems() {
         (
             gate("pdf@1", clear(), open(Some("!.agents in .gitignore:1")), IgnorePolicy::Fix),
             expect![
-                "refused, not ignored by git: .agents/; the rule !.agents in .gitignore:1 says so"
+                "refused, not ignored by git: .agents/ (because of rule !.agents in .gitignore:1)"
             ],
         ),
         (

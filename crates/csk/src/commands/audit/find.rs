@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use csk_core::audit::{of_folder, of_snapshot};
+use csk_core::audit::{read_folder, read_snapshot};
 use csk_core::install::check_origin;
 use csk_core::{Config, Declaration, Reference, Repository, SKILLFILE, SourceError};
 use skill::{MARKER_FILE, Marker, RefKind, RelPath, SKILL_FILE, nearest};
@@ -64,7 +64,7 @@ pub(super) fn bundles(
             let failure = Failure::usage(format!("no skill or folder named `{target}`"));
             Err(match nearest(target, skills.iter().map(|skill| skill.name.as_str())) {
                 Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-                None => failure.with_hint("specify a skill of the project, a folder, or REPO@REF"),
+                None => failure.with_hint("specify a skill in this project, a folder, or REPO@REF"),
             }
             .into())
         }
@@ -127,7 +127,7 @@ fn project(context: &mut Context, config: &Config) -> anyhow::Result<SelectedPro
 
 /// Reads a skill folder.
 fn read(path: &AbsPath, shown: String) -> anyhow::Result<AuditTarget> {
-    let bundle = of_folder(path)?;
+    let bundle = read_folder(path)?;
     let marker = marker(path);
     let declared = marker.as_ref().and_then(|marker| marker.git.clone());
     let declared_sources = declared.into_iter().chain([path.to_string()]).collect();
@@ -156,9 +156,7 @@ fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<AuditTarget>> {
         .map(|(path, shown)| read(&path, shown))
         .collect::<Result<_, _>>()?;
     if found.is_empty() {
-        return Err(
-            Failure::usage(format!("no {SKILL_FILE} in `{path}` or in its subfolders")).into()
-        );
+        return Err(Failure::usage(format!("no {SKILL_FILE} in `{path}` or its subfolders")).into());
     }
     Ok(found)
 }
@@ -206,7 +204,7 @@ fn bundle(
 ) -> Result<AuditTarget, SourceError> {
     let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
     let shown = name.rsplit('/').next().unwrap_or(name);
-    let bundle = of_snapshot(shown, &repository.objects().snapshot(&tree)?)?;
+    let bundle = read_snapshot(shown, &repository.objects().snapshot(&tree)?)?;
     Ok(AuditTarget {
         bundle,
         base: name.to_owned(),

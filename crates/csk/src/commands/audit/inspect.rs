@@ -1,7 +1,7 @@
 //! Audits skills and adds what the policy and the install marker say about them.
 
 use anyhow::Context as _;
-use csk_core::audit::{keep, look_all};
+use csk_core::audit::{audit_all, store_verdict};
 use csk_core::origin;
 use skill::{Digest, Marker};
 use skill_audit::show::AuditedSkill;
@@ -46,10 +46,10 @@ pub(super) fn inspect(
         bundles.push((found.bundle, found.base));
         details.push((sources, found.marker, found.is_commit));
     }
-    let inspected = look_all(bundles, policy, now).into_iter().zip(details);
+    let inspected = audit_all(bundles, policy, now).into_iter().zip(details);
     let inspected = inspected.map(|((bundle, base, found), (sources, marker, is_commit))| {
         if is_commit {
-            keep(&verdicts, &found);
+            store_verdict(&verdicts, &found);
         }
         let revocation = policy.revocation(&found.bundle.to_string(), &sources);
         let revoked = revocation.map(|one| one.reason.clone());

@@ -13,7 +13,7 @@ const HELP: HelpText = HelpText {
     text: "\
 Lists the stored verdicts, and your pins, revocations and suppressions.
 
-Reads:  audit/policy.json and audit/verdicts/ in csk's home
+Reads:  audit/policy.json and audit/verdicts/ in csk's home folder
 Writes: nothing",
     exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.usual()],
     examples: &["csk audit list", "csk audit list --json"],
@@ -60,21 +60,21 @@ fn print_table(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()
         rows.push(vec![
             "pin".to_owned(),
             short(&pin.bundle).to_owned(),
-            pin.at.clone(),
+            pin.created_at.clone(),
             pin.reason.clone(),
         ]);
     }
     for one in &policy.revoked {
         rows.push(vec![
             "revoked".to_owned(),
-            revoked_target(&one.what).to_owned(),
-            one.at.clone(),
+            revoked_target(&one.target).to_owned(),
+            one.created_at.clone(),
             one.reason.clone(),
         ]);
     }
     for one in &policy.suppressions {
         // Expired suppressions have no effect; list them so that the user removes them.
-        let until = match (&one.expires_at, one.holds(now)) {
+        let until = match (&one.expires_at, one.is_active(now)) {
             (None, _) => "always".to_owned(),
             (Some(end), true) => format!("until {end}"),
             (Some(end), false) => format!("expired {end}"),
@@ -115,17 +115,17 @@ fn print_json(context: &mut Context, policy: &AuditPolicy) -> anyhow::Result<()>
     let pins: Vec<_> = policy
         .pins
         .iter()
-        .map(|pin| json!({ "bundleSha256": pin.bundle, "reason": pin.reason, "createdAt": pin.at }))
+        .map(|pin| json!({ "bundleSha256": pin.bundle, "reason": pin.reason, "createdAt": pin.created_at }))
         .collect();
     let revoked: Vec<_> = policy
         .revoked
         .iter()
-        .map(|one| json!({ "target": revoked_target(&one.what), "reason": one.reason, "createdAt": one.at }))
+        .map(|one| json!({ "target": revoked_target(&one.target), "reason": one.reason, "createdAt": one.created_at }))
         .collect();
     let suppressions: Vec<_> = policy
         .suppressions
         .iter()
-        .map(|one| json!({ "rule": one.rule, "path": one.path, "fingerprint": one.evidence, "reason": one.reason, "author": one.author, "expiresAt": one.expires_at, "active": one.holds(now) }))
+        .map(|one| json!({ "rule": one.rule, "path": one.path, "fingerprint": one.evidence, "reason": one.reason, "author": one.author, "expiresAt": one.expires_at, "active": one.is_active(now) }))
         .collect();
     context.ui.json(&json!({ "version": 1, "skills": skills, "pins": pins, "revoked": revoked, "suppressions": suppressions }))?;
     Ok(())

@@ -15,13 +15,13 @@ const MAX_LISTED: usize = 5;
 
 const HELP: HelpText = HelpText {
     text: "\
-Re-audits the installed skills. Reports any difference from what csk installed and from the stored verdicts.
+Re-audits the installed skills and reports any difference from what csk installed or from the stored verdicts.
 
-Reads:  the installed skills, config.json, Skillfile.json, audit/ in csk's home
+Reads:  the installed skills, config.json, Skillfile.json, audit/ in csk's home folder
 Writes: the --output file",
     exit_codes: &[
         ExitCode::Done.when("no differences, and no skill is blocked or revoked"),
-        ExitCode::Failed.when("a difference was found, or a skill is blocked or revoked; with --strict, also on REVIEW and UNANALYZABLE without a pin"),
+        ExitCode::Failed.when("a difference was found, or a skill is blocked or revoked; with --strict, also if an unpinned skill is rated REVIEW or UNANALYZABLE"),
         ExitCode::Usage.usual(),
     ],
     examples: &["csk audit verify", "csk audit verify --strict --json"],
@@ -75,8 +75,8 @@ pub(super) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
 /// Returns the stored verdict for the installed commit, or else for exactly these files.
 fn stored_verdict(verdicts: &Verdicts, inspected: &InspectedSkill) -> Option<BundleReport> {
     let commit = inspected.marker.as_ref().and_then(|marker| marker.bundle_sha256);
-    let commit = commit.and_then(|bundle| verdicts.before(&bundle));
-    commit.or_else(|| verdicts.before(&inspected.digest()))
+    let commit = commit.and_then(|bundle| verdicts.previous(&bundle));
+    commit.or_else(|| verdicts.previous(&inspected.digest()))
 }
 
 /// Returns how a skill differs from what was installed and from the stored verdict.
@@ -153,7 +153,7 @@ fn note_unused_suppressions(
     let suppressed = inspected.iter().flat_map(|one| &one.report().suppressed);
     let used: Vec<String> = suppressed.map(|one| one.finding.fingerprint()).collect();
     for one in &policy.suppressions {
-        let status = match (one.holds(now), used.contains(&one.evidence)) {
+        let status = match (one.is_active(now), used.contains(&one.evidence)) {
             (false, _) => "has expired",
             (true, false) => "matches no finding",
             (true, true) => continue,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use csk_core::install::{Environment, Network, Target, stage_clone};
 use csk_core::operations::{Inspection, inspect};
-use csk_core::{Declaration, Ledger, Repository, Silent, make_repository, origin};
+use csk_core::{Declaration, Ledger, Repository, Silent, init_repository, origin};
 use skill::{Identifier, LEDGER_FILE, SKILL_FILE};
 use skill_fs::{AbsPath, read_text};
 
@@ -37,7 +37,7 @@ pub(super) fn adopt(
 fn create_repository(path: &AbsPath, name: &Identifier, folder: &AbsPath) -> Result<(), String> {
     copy(folder.as_path(), path.as_path())
         .map_err(|error| format!("cannot copy it to `{path}`: {error}"))?;
-    make_repository(path, &format!("Import {name}")).map_err(|error| error.to_string())
+    init_repository(path, &format!("Import {name}")).map_err(|error| error.to_string())
 }
 
 /// Moves a repository to `to`. An existing repository without a remote and with the same files is fine: an interrupted
@@ -71,7 +71,7 @@ pub(super) fn check_skill(folder: &Path) -> Result<(), String> {
 fn check_folder(folder: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", folder.display());
     let inside = |path: &Path| {
-        format!("it contains a repository, `{}`; move that away first", path.display())
+        format!("it contains another git repository, `{}`; move it elsewhere first", path.display())
     };
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -133,7 +133,7 @@ pub(super) fn move_to_backups(
 ) -> Result<AbsPath, String> {
     let failed = |reason: &dyn std::fmt::Display| {
         format!(
-            "added, but cannot move `{folder}` to .agents/backups: {reason}; move it away, then run `csk install`"
+            "added, but cannot move `{folder}` to .agents/backups: {reason}; move it elsewhere, then run `csk install`"
         )
     };
     let backups = root.join(".agents/backups");

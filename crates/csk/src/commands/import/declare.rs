@@ -6,7 +6,7 @@ use csk_core::install::{Environment, SkillError};
 use csk_core::operations::{Inspection, inspect};
 use csk_core::{
     Config, Declaration, ForeignOrigin, Reference, Repository, check_declared_url, is_ref_name,
-    is_same_place, long_source_name, origin,
+    is_same_repository, long_source_name, origin,
 };
 use skill::{Identifier, RefKind, is_commit_id};
 use skill_fs::AbsPath;
@@ -125,11 +125,11 @@ impl<'a> Declarer<'a> {
         for source in [Some(wanted.source.clone()), long].into_iter().flatten() {
             let existing = self.config.skills_root.join(source.as_str());
             let is_same = match self.sources.get(&source) {
-                Some(url) => is_same_place(url, &wanted.git),
+                Some(url) => is_same_repository(url, &wanted.git),
                 // A local repository without a remote is a different one.
                 None if existing.as_path().exists() => origin(&existing)
                     .map_err(|error| error.to_string())?
-                    .is_some_and(|url| is_same_place(&url, &wanted.git)),
+                    .is_some_and(|url| is_same_repository(&url, &wanted.git)),
                 None => true,
             };
             if is_same {
@@ -138,7 +138,7 @@ impl<'a> Declarer<'a> {
             }
         }
         Err(format!(
-            "`{}` is a different repository",
+            "`{}` is already taken by a different repository",
             self.config.skills_root.join(wanted.source.as_str())
         ))
     }
@@ -158,10 +158,10 @@ impl<'a> Declarer<'a> {
             return Ok(declaration);
         }
         let inspected = adopt(&self.environment, &declaration, folder)?;
-        if !inspected.left_out.is_empty() {
+        if !inspected.not_installed.is_empty() {
             let mut shown: Vec<&str> =
-                inspected.left_out.iter().take(MAX_LISTED).map(String::as_str).collect();
-            if inspected.left_out.len() > MAX_LISTED {
+                inspected.not_installed.iter().take(MAX_LISTED).map(String::as_str).collect();
+            if inspected.not_installed.len() > MAX_LISTED {
                 shown.push("...");
             }
             self.notes.push(format!(

@@ -201,7 +201,7 @@ impl ImportSearch {
             Some(_) => match origin_of(folder) {
                 Ok((origin, is_pushed)) => {
                     let note = (!is_pushed).then(|| {
-                        format!("{name}: {folder} has unpushed commits; the branch of the remote is declared")
+                        format!("{name}: {folder} has unpushed commits; declaring the remote branch without them")
                     });
                     (CandidateOrigin::Git(origin), note)
                 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use skill::capabilities::{Anchor, Place};
+use skill::capabilities::{Anchor, AnchoredFolder};
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn subject(source: SkillSource) -> Subject {
         is_drifted: false,
         is_served: false,
         asks_each_session: false,
-        is_off: false,
+        is_disabled: false,
     }
 }
 
@@ -36,10 +36,10 @@ pub(crate) fn plan(source: SkillSource) -> Plan {
         declared: Declared::default(),
         side_effects: None,
         arguments: None,
-        asked: Asked::default(),
+        requested: RequestedAccess::default(),
         invocation: Invocation::default(),
-        outside: OutsidePlaces::default(),
-        inspected: Inspected { reports: Vec::new(), clearance: Clearance::Clear },
+        outside: OutsidePaths::default(),
+        inspection: Inspection { reports: Vec::new(), clearance: Clearance::Clear },
     }
 }
 
@@ -51,9 +51,9 @@ fn hosts(texts: &[&str]) -> Reach<Host> {
     Reach::only(texts.iter().map(|text| host(text)))
 }
 
-fn named(texts: &[&str]) -> Asked {
-    let network = AskedNetwork::Named(texts.iter().map(|text| host(text)).collect());
-    Asked { network, ..Asked::default() }
+fn named(texts: &[&str]) -> RequestedAccess {
+    let network = RequestedNetwork::Named(texts.iter().map(|text| host(text)).collect());
+    RequestedAccess { network, ..RequestedAccess::default() }
 }
 
 fn declaring(plan: Plan, network: Reach<Host>) -> Plan {
@@ -80,7 +80,7 @@ fn approved(plan: &Plan, grant: Grant) -> Approvals {
     approvals
 }
 
-/// Returns the permit for a plan that the user approves for this once, with all that it asks for.
+/// Returns the permit for a plan that the user approves for this run only, with everything it requests.
 pub(crate) fn permit_once(plan: Plan) -> Permit {
     let (policy, approvals) = (OrgPolicy::default(), Approvals::default());
     let once = Some(request(&plan, &policy, &approvals).unwrap().grant);
@@ -90,7 +90,7 @@ pub(crate) fn permit_once(plan: Plan) -> Permit {
     }
 }
 
-/// Shows what becomes of a plan: the capabilities of a permit, the reasons of a question, those of a refusal.
+/// Shows the outcome of a plan: the network of a permit, or the reasons of a request or refusal.
 fn check(
     plan: Plan,
     policy: &OrgPolicy,
@@ -117,48 +117,48 @@ fn plainly(plan: Plan) -> String {
 }
 
 #[test]
-fn trust_levels_decide_who_is_asked() {
+fn the_trust_level_decides_whether_approval_is_needed() {
     for source in [SkillSource::Builtin, SkillSource::Org] {
         assert_eq!(plainly(plan(source)), "permit []", "{source}");
         let wants = declaring(plan(source), hosts(&["a.test"]));
         assert_eq!(
             plainly(wants),
-            "ask: it wants network: a.test",
+            "ask: it requests network: a.test",
             "the network needs a word in every trust level"
         );
-        for asked in [
-            Asked { direct_writes: true, deletions: true, ..Asked::default() },
-            Asked { deletions: true, ..Asked::default() },
-            Asked { env: vec!["NAME".to_owned()], ..Asked::default() },
+        for requested in [
+            RequestedAccess { direct_writes: true, deletions: true, ..RequestedAccess::default() },
+            RequestedAccess { deletions: true, ..RequestedAccess::default() },
+            RequestedAccess { env: vec!["NAME".to_owned()], ..RequestedAccess::default() },
         ] {
-            assert!(plainly(Plan { asked, ..plan(source) }).starts_with("ask: it wants"));
+            assert!(plainly(Plan { requested, ..plan(source) }).starts_with("ask: it requests"));
         }
     }
-    // Nothing would keep what is written directly from being deleted, so no answer grants the one without the other.
+    // Direct writes cannot be kept from deleting files, so one is never granted without the other.
     for source in [SkillSource::Builtin, SkillSource::User, SkillSource::ThirdParty] {
-        let asked = Asked { direct_writes: true, ..Asked::default() };
-        let refused = plainly(Plan { asked, ..plan(source) });
-        assert!(refused.starts_with("refusal: direct writes cannot be kept"), "{refused}");
+        let requested = RequestedAccess { direct_writes: true, ..RequestedAccess::default() };
+        let refused = plainly(Plan { requested, ..plan(source) });
+        assert!(refused.starts_with("refusal: direct writes cannot be allowed"), "{refused}");
     }
     assert_eq!(
         plainly(plan(SkillSource::User)),
-        "ask: scripts of your own skills run only with your word"
+        "ask: scripts of your own skills need approval before they run"
     );
     assert_eq!(
         plainly(plan(SkillSource::ThirdParty)),
-        "ask: scripts of a stranger's skill run only with your word"
+        "ask: scripts of untrusted skills need approval before they run"
     );
-    let off = Subject { is_off: true, ..subject(SkillSource::Builtin) };
+    let off = Subject { is_disabled: true, ..subject(SkillSource::Builtin) };
     assert!(plainly(Plan { subject: off, ..plan(SkillSource::Builtin) }).starts_with("refusal"));
 }
 
 #[test]
-fn a_strangers_skill_has_no_network_unless_the_user_names_the_host() {
+fn a_third_party_skill_reaches_only_hosts_that_the_user_grants() {
     let none = OrgPolicy::default();
     let stranger = declaring(plan(SkillSource::ThirdParty), Reach::Everything);
     let bare = approved(&stranger, Grant::default());
     assert_eq!(check(stranger.clone(), &none, &bare, &context()), "permit []");
-    let wants = Plan { asked: named(&["a.test"]), ..stranger.clone() };
+    let wants = Plan { requested: named(&["a.test"]), ..stranger.clone() };
     assert!(
         check(wants.clone(), &none, &bare, &context()).starts_with("ask"),
         "that was not approved"
@@ -171,7 +171,7 @@ fn a_strangers_skill_has_no_network_unless_the_user_names_the_host() {
         "permit [a.test]",
         "it was named once"
     );
-    // The request of a stranger's skill never grants what only the skill declares.
+    // The request of an untrusted skill never grants what only the skill declares.
     let stranger = declaring(plan(SkillSource::ThirdParty), hosts(&["b.test"]));
     let request = request(&stranger, &none, &Approvals::default()).unwrap();
     assert!(request.grant.network.is_nothing());
@@ -186,32 +186,32 @@ fn a_strangers_skill_has_no_network_unless_the_user_names_the_host() {
 }
 
 #[test]
-fn a_grant_stands_in_for_no_declaration_and_never_over_one() {
+fn a_grant_replaces_a_missing_declaration_but_never_exceeds_one() {
     let none = OrgPolicy::default();
-    let asked = named(&["a.test"]);
-    let silent = Plan { asked: asked.clone(), ..plan(SkillSource::User) };
+    let requested = named(&["a.test"]);
+    let silent = Plan { requested: requested.clone(), ..plan(SkillSource::User) };
     let grant = Grant { network: hosts(&["a.test"]), ..Grant::default() };
     assert_eq!(
         check(silent.clone(), &none, &approved(&silent, grant.clone()), &context()),
         "permit [a.test]"
     );
-    let closed = Plan { asked, ..declaring(plan(SkillSource::User), Reach::nothing()) };
+    let closed = Plan { requested, ..declaring(plan(SkillSource::User), Reach::nothing()) };
     let told = check(closed.clone(), &none, &approved(&closed, grant.clone()), &context());
     assert_eq!(
         told,
-        "refusal: `personal/pdf` declares its network as `nothing`; a grant cannot go beyond that"
+        "refusal: `personal/pdf` declares network access as `nothing`; a grant cannot exceed the declaration"
     );
-    // Not even an approval that says otherwise widens what is declared.
-    let closed = Plan { asked: Asked::default(), ..closed };
+    // Not even a wider approval extends the declaration.
+    let closed = Plan { requested: RequestedAccess::default(), ..closed };
     assert_eq!(check(closed.clone(), &none, &approved(&closed, grant), &context()), "permit []");
-    let env = Asked { env: vec!["B".to_owned()], ..Asked::default() };
+    let env = RequestedAccess { env: vec!["B".to_owned()], ..RequestedAccess::default() };
     let declared = Declared { env: Some(Reach::only(["A".to_owned()])), ..Declared::default() };
-    let told = plainly(Plan { asked: env, declared, ..plan(SkillSource::Org) });
+    let told = plainly(Plan { requested: env, declared, ..plan(SkillSource::Org) });
     assert_eq!(told, "refusal: `personal/pdf` does not declare the variable `B`");
 }
 
 #[test]
-fn an_approval_is_of_one_content_from_one_origin_for_a_time() {
+fn an_approval_covers_one_bundle_from_one_origin_until_it_expires() {
     let none = OrgPolicy::default();
     let plan = plan(SkillSource::User);
     let approvals = approved(&plan, Grant::default());
@@ -246,7 +246,7 @@ fn an_approval_is_of_one_content_from_one_origin_for_a_time() {
     };
     assert_eq!(check(plan.clone(), &policy, &approvals, &later(29)), "permit []");
     assert!(check(plan.clone(), &policy, &approvals, &later(30)).starts_with("ask"));
-    // An approval of one session is none of another.
+    // An approval for one session does not apply to another.
     let mut of_session = Approvals::default();
     let mut approval = approvals.iter().next().unwrap().clone();
     approval.session = Some("one".to_owned());
@@ -259,7 +259,7 @@ fn an_approval_is_of_one_content_from_one_origin_for_a_time() {
 }
 
 #[test]
-fn once_is_enough_for_once_where_the_organisation_allows_it() {
+fn approve_once_permits_one_run_if_the_organization_allows_it() {
     let once = |grant: Grant| AuthorizeContext { once: Some(grant), ..context() };
     let none = Approvals::default();
     let plan = plan(SkillSource::ThirdParty);
@@ -267,20 +267,23 @@ fn once_is_enough_for_once_where_the_organisation_allows_it() {
         check(plan.clone(), &OrgPolicy::default(), &none, &once(Grant::default())),
         "permit []"
     );
-    let more = Plan { asked: Asked { deletions: true, ..Asked::default() }, ..plan.clone() };
+    let more = Plan {
+        requested: RequestedAccess { deletions: true, ..RequestedAccess::default() },
+        ..plan.clone()
+    };
     let told = check(more, &OrgPolicy::default(), &none, &once(Grant::default()));
     assert!(told.starts_with("ask"), "what was not granted is not there: {told}");
     let policy = OrgPolicy { may_approve_once: false, ..OrgPolicy::default() };
     let told = check(plan, &policy, &none, &once(Grant::default()));
-    assert!(told.ends_with("the organisation does not allow approvals for once"), "{told}");
+    assert!(told.ends_with("the organization does not allow one-time approvals"), "{told}");
 }
 
 #[test]
-fn what_csk_did_not_install_so_runs_only_as_it_was_approved() {
+fn a_drifted_skill_needs_an_approval_of_its_current_content() {
     let drifted = Subject { is_drifted: true, ..subject(SkillSource::Org) };
     let drifted = Plan { subject: drifted, ..plan(SkillSource::Org) };
     let told = plainly(drifted.clone());
-    assert_eq!(told, "refusal: `personal/pdf` is not what csk installed");
+    assert_eq!(told, "refusal: `personal/pdf` differs from what csk installed");
     let once = AuthorizeContext { once: Some(Grant::default()), ..context() };
     let told = check(drifted.clone(), &OrgPolicy::default(), &Approvals::default(), &once);
     assert!(told.starts_with("refusal"), "{told}");
@@ -289,7 +292,7 @@ fn what_csk_did_not_install_so_runs_only_as_it_was_approved() {
 }
 
 #[test]
-fn the_organisation_has_the_last_word() {
+fn the_organizations_policy_overrides_approvals() {
     let pattern = |text: &str| skill_state::Pattern::new(skill_state::origin_key(text));
     let plan = declaring(plan(SkillSource::User), hosts(&["a.test", "b.test", "*.c.test"]));
     let all = Grant { network: hosts(&["a.test", "b.test", "*.c.test"]), ..Grant::default() };
@@ -304,33 +307,33 @@ fn the_organisation_has_the_last_word() {
     for (policy, expected) in [
         (
             OrgPolicy { denied_skills: vec![skill_state::Pattern::new("pd*")], ..policy() },
-            "refusal: the organisation denies the skill `pd*`",
+            "refusal: the organization denies the skill `pd*`",
         ),
         (
             OrgPolicy { denied_origins: vec![pattern("git@github.com:acme/*")], ..policy() },
-            "refusal: the organisation denies skills from `github.com/acme/*`",
+            "refusal: the organization denies skills from `github.com/acme/*`",
         ),
         (
             OrgPolicy { denied_origins: vec![pattern("https://GitHub.com/ACME/*")], ..policy() },
-            "refusal: the organisation denies skills from `github.com/ACME/*`",
+            "refusal: the organization denies skills from `github.com/ACME/*`",
         ),
         (
             OrgPolicy {
                 allowed_origins: Some(vec![pattern("https://git.acme.test/*")]),
                 ..policy()
             },
-            "refusal: the organisation does not allow skills from `github.com/acme/pdf`",
+            "refusal: the organization does not allow skills from `github.com/acme/pdf`",
         ),
         (
             OrgPolicy { denied_digests: vec![Digest::of(b"bundle")], ..policy() },
             &format!(
-                "refusal: the organisation denies this very content, {}",
+                "refusal: the organization denies the content digest `{}`",
                 Digest::of(b"bundle")
             ),
         ),
         (
             required(SkillSource::Org),
-            "refusal: the organisation runs scripts of the trust level `org` at least; this is `user`",
+            "refusal: the organization requires trust level `org` or higher to run scripts; this skill has `user`",
         ),
         (required(SkillSource::User), "permit [a.test b.test *.c.test]"),
         (
@@ -346,35 +349,30 @@ fn the_organisation_has_the_last_word() {
     let told = check(anywhere, &policy, &approvals, &context());
     assert_eq!(
         told,
-        "refusal: the organisation denies hosts, so those that are needed must be named"
+        "refusal: the organization denies some hosts; list the hosts that the skill needs"
     );
-    let named = Plan { asked: named(&["b.test"]), ..plan };
+    let named = Plan { requested: named(&["b.test"]), ..plan };
     let told = check(named, &policy, &approvals, &context());
-    assert_eq!(told, "refusal: the organisation does not let these hosts be reached");
+    assert_eq!(told, "refusal: the organization does not allow these hosts");
 }
 
 #[test]
-fn a_question_shows_what_is_new_since_the_last_approval() {
+fn an_approval_request_shows_changes_since_the_last_approval() {
     let before = declaring(plan(SkillSource::User), hosts(&["a.test"]));
     let approvals = approved(&before, Grant::default());
     let mut after = declaring(before, hosts(&["b.test"]));
     after.subject.bundle = Digest::of(b"later");
-    after.declared.read = Some(Reach::only([Place::at(Anchor::Home)]));
+    after.declared.read = Some(Reach::only([AnchoredFolder::at(Anchor::Home)]));
     let Authorization::Ask(request) =
         authorize(after, &OrgPolicy::default(), &approvals, &context())
     else {
         panic!("it asks")
     };
-    assert!(request.before.is_some());
+    assert!(request.previous.is_some());
     let lines = crate::change_lines(&request.changes);
     assert_eq!(
         lines,
-        [
-            "+ read: ~",
-            "- read: <unknown, may do anything>",
-            "+ network: b.test",
-            "- network: a.test"
-        ]
+        ["+ read: ~", "- read: <not declared>", "+ network: b.test", "- network: a.test"]
     );
     assert_eq!(
         request.grant.lines().into_iter().collect::<BTreeSet<_>>(),
@@ -382,11 +380,11 @@ fn a_question_shows_what_is_new_since_the_last_approval() {
     );
 }
 
-fn place(text: &str) -> Place {
-    Place::parse(text).unwrap()
+fn place(text: &str) -> AnchoredFolder {
+    AnchoredFolder::parse(text).unwrap()
 }
 
-/// A skill that asks for files, a variable and a host.
+/// A skill that declares files, a variable and a host.
 fn greedy(source: SkillSource) -> Plan {
     let listed = [place("~/data"), place("~/.ssh")];
     Plan {
@@ -397,17 +395,17 @@ fn greedy(source: SkillSource) -> Plan {
             secrets: Some(Reach::only(["vault".to_owned()])),
             ..Declared::default()
         },
-        outside: OutsidePlaces {
+        outside: OutsidePaths {
             declared: BTreeSet::from([place("~/data")]),
             protected: BTreeSet::from([place("~/.ssh")]),
             listed: Some(BTreeSet::from(listed)),
-            ..OutsidePlaces::default()
+            ..OutsidePaths::default()
         },
         ..plan(source)
     }
 }
 
-/// Shows what a permit reaches beyond the skill and the workspace.
+/// Shows what a permit grants outside the skill and the workspace.
 fn reached(authorization: Authorization) -> String {
     let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
     let Capabilities { read, network, env, secrets, .. } = permit.capabilities();
@@ -415,7 +413,8 @@ fn reached(authorization: Authorization) -> String {
     let places = match read {
         Reach::Everything => vec!["everything".to_owned()],
         Reach::Only(places) => {
-            let outside = |place: &&Place| matches!(place.anchor(), Anchor::Home | Anchor::Root);
+            let outside =
+                |place: &&AnchoredFolder| matches!(place.anchor(), Anchor::Home | Anchor::Root);
             places.iter().filter(outside).map(ToString::to_string).collect()
         }
     };
@@ -428,18 +427,18 @@ fn reached(authorization: Authorization) -> String {
         Reach::Only(names) => names.iter().cloned().collect(),
     };
     let parts = [places, hosts, names(env), names(secrets)].map(shown);
-    format!("[{}] {}", parts.join("|"), permit.left_out().join(", "))
+    format!("[{}] {}", parts.join("|"), permit.not_granted().join(", "))
 }
 
 #[test]
-fn a_declaration_is_a_request_in_every_tier() {
+fn a_declaration_needs_approval_at_every_trust_level() {
     let (policy, none) = (OrgPolicy::default(), Approvals::default());
     for source in
         [SkillSource::Builtin, SkillSource::Org, SkillSource::User, SkillSource::ThirdParty]
     {
         let plan = greedy(source);
         assert!(plainly(plan.clone()).starts_with("ask"), "{source}: nobody confirmed anything");
-        // A flag confirms nothing of what is only declared.
+        // A flag confirms nothing that is merely declared.
         let request = request(&plan, &policy, &none).unwrap();
         let once = AuthorizeContext { once: Some(request.named.clone()), ..context() };
         let by_flag = reached(authorize(plan.clone(), &policy, &none, &once));
@@ -448,26 +447,30 @@ fn a_declaration_is_a_request_in_every_tier() {
             assert!(by_flag.contains(line), "{source}: {line} of {by_flag}");
         }
         assert_eq!(request.clone().by_flags().grant, Grant::default());
-        // An answer confirms what was shown, never what is protected.
+        // Answering the prompt confirms what was shown, but never protected places.
         let once = AuthorizeContext { once: Some(request.grant.clone()), ..context() };
         let answered = reached(authorize(plan.clone(), &policy, &none, &once));
         let network = if source == SkillSource::ThirdParty { "" } else { "a.test" };
         assert!(answered.starts_with(&format!("[~/data|{network}|TOKEN|]")), "{answered}");
         assert!(answered.contains("~/.ssh (protected)"), "{answered}");
-        // What is named is granted, the protected place too.
-        let network = AskedNetwork::Named(vec![host("a.test")]);
-        let asked = Asked { network, env: vec!["TOKEN".to_owned()], ..Asked::default() };
-        let outside = OutsidePlaces {
+        // Explicit requests are granted, even for protected places.
+        let network = RequestedNetwork::Named(vec![host("a.test")]);
+        let requested = RequestedAccess {
+            network,
+            env: vec!["TOKEN".to_owned()],
+            ..RequestedAccess::default()
+        };
+        let outside = OutsidePaths {
             named: BTreeSet::from([place("~/.ssh/known_hosts")]),
             ..plan.outside.clone()
         };
-        let plan = Plan { asked, outside, ..plan };
+        let plan = Plan { requested, outside, ..plan };
         let named = super::request(&plan, &policy, &none).unwrap().named;
         let once = AuthorizeContext { once: Some(named), ..context() };
         let named = reached(authorize(plan, &policy, &none, &once));
         assert!(named.starts_with("[~/.ssh/known_hosts|a.test|TOKEN|]"), "{named}");
     }
-    // Nor does an approval of another time widen what is declared.
+    // An older, wider approval does not extend the declaration either.
     let plan = greedy(SkillSource::User);
     let wide = Grant {
         read: BTreeSet::from([place("/srv/other"), place("~/data/2026")]),
@@ -481,12 +484,12 @@ fn a_declaration_is_a_request_in_every_tier() {
 }
 
 #[test]
-fn a_folder_that_was_confirmed_is_left_out_once_it_holds_what_has_to_be_named() {
+fn a_confirmed_folder_is_dropped_once_it_contains_protected_files() {
     let (policy, before) = (OrgPolicy::default(), greedy(SkillSource::User));
     let confirmed = request(&before, &policy, &Approvals::default()).unwrap().grant;
     let read = BTreeSet::from([place("~/data")]);
     let named = Grant { read: read.clone(), named: read, ..Grant::default() };
-    let outside = OutsidePlaces {
+    let outside = OutsidePaths {
         declared: BTreeSet::new(),
         protected: BTreeSet::from([place("~/data"), place("~/.ssh")]),
         ..before.outside.clone()
@@ -501,50 +504,50 @@ fn a_folder_that_was_confirmed_is_left_out_once_it_holds_what_has_to_be_named() 
         let told = reached(authorize(plan.clone(), &policy, &approvals, &context()));
         assert!(told.starts_with(expected), "{told}");
     }
-    // Naming it now is enough, whatever was confirmed before.
-    let outside = OutsidePlaces { named: BTreeSet::from([place("~/data")]), ..now.outside.clone() };
+    // Requesting it explicitly now is enough, whatever was confirmed before.
+    let outside = OutsidePaths { named: BTreeSet::from([place("~/data")]), ..now.outside.clone() };
     let approvals = approved(&now, confirmed);
     let told = reached(authorize(Plan { outside, ..now }, &policy, &approvals, &context()));
     assert!(told.starts_with("[~/data|"), "{told}");
 }
 
 #[test]
-fn what_is_named_beyond_a_declaration_is_refused() {
+fn flags_beyond_the_declaration_are_refused() {
     let plan = greedy(SkillSource::User);
     let outside =
-        OutsidePlaces { named: BTreeSet::from([place("/srv/other")]), ..plan.outside.clone() };
+        OutsidePaths { named: BTreeSet::from([place("/srv/other")]), ..plan.outside.clone() };
     let told = plainly(Plan { outside, ..plan });
-    assert_eq!(told, "refusal: `personal/pdf` does not declare that it reads `/srv/other`");
+    assert_eq!(told, "refusal: `personal/pdf` does not declare read access to `/srv/other`");
 }
 
 #[test]
-fn any_host_is_asked_for_and_shown_as_such() {
+fn access_to_any_host_must_be_requested_and_is_shown() {
     let none = OrgPolicy::default();
     let open = declaring(plan(SkillSource::User), Reach::Everything);
-    let asked = plainly(open.clone());
-    assert!(asked.ends_with("it wants network: any host"), "{asked}");
+    let requested = plainly(open.clone());
+    assert!(requested.ends_with("it requests network: any host"), "{requested}");
     let named = request(&open, &none, &Approvals::default()).unwrap().named;
     let once = AuthorizeContext { once: Some(named), ..context() };
     let told = check(open.clone(), &none, &Approvals::default(), &once);
     assert_eq!(told, "permit []", "--approve-once names no host");
-    let any = Asked { network: AskedNetwork::Any, ..Asked::default() };
-    let open = Plan { asked: any.clone(), ..open };
+    let any = RequestedAccess { network: RequestedNetwork::Any, ..RequestedAccess::default() };
+    let open = Plan { requested: any.clone(), ..open };
     let named = request(&open, &none, &Approvals::default()).unwrap().named;
     let once = AuthorizeContext { once: Some(named), ..context() };
     assert_eq!(check(open, &none, &Approvals::default(), &once), "permit [any]");
     let theirs = declaring(plan(SkillSource::ThirdParty), Reach::Everything);
-    let told = plainly(Plan { asked: any, ..theirs });
-    assert_eq!(told, "refusal: a third-party skill reaches only hosts that you name");
+    let told = plainly(Plan { requested: any, ..theirs });
+    assert_eq!(told, "refusal: an untrusted skill can only reach hosts that you list explicitly");
 }
 
 #[test]
-fn what_the_audit_refuses_nobody_permits() {
+fn no_approval_permits_what_the_audit_refuses() {
     let refused = Clearance::Refused { reason: "it is revoked: x".to_owned(), hint: String::new() };
-    let refused = Inspected { reports: Vec::new(), clearance: refused };
+    let refused = Inspection { reports: Vec::new(), clearance: refused };
     for source in
         [SkillSource::Builtin, SkillSource::Org, SkillSource::User, SkillSource::ThirdParty]
     {
-        let plan = Plan { inspected: refused.clone(), ..plan(source) };
+        let plan = Plan { inspection: refused.clone(), ..plan(source) };
         let approvals = approved(&plan, Grant::default());
         let once = AuthorizeContext { once: Some(Grant::default()), ..context() };
         for (approvals, context) in [
@@ -554,42 +557,43 @@ fn what_the_audit_refuses_nobody_permits() {
             (&approvals, &once),
         ] {
             let told = check(plan.clone(), &OrgPolicy::default(), approvals, context);
-            assert_eq!(told, "refusal: `personal/pdf` is not used: it is revoked: x", "{source}");
+            assert_eq!(told, "refusal: `personal/pdf` is blocked: it is revoked: x", "{source}");
         }
         assert!(request(&plan, &OrgPolicy::default(), &approvals).is_err(), "nor is it approved");
     }
-    // What needs review is part of the permit unless the stored approval was made in view of it.
-    let review = Clearance::Review("the audit says REVIEW: x".to_owned());
+    // Findings that need review are part of the permit, unless a stored approval already covers them.
+    let review = Clearance::Review("audit verdict REVIEW: x".to_owned());
     let plan = Plan {
-        inspected: Inspected { reports: Vec::new(), clearance: review },
+        inspection: Inspection { reports: Vec::new(), clearance: review },
         ..plan(SkillSource::User)
     };
     let once = AuthorizeContext { once: Some(Grant::default()), ..context() };
     let (policy, none) = (OrgPolicy::default(), Approvals::default());
     let permit = authorize(plan.clone(), &policy, &none, &once);
-    assert!(permit.decision().1.ends_with("; the audit says REVIEW: x"), "{permit:?}");
+    assert!(permit.decision().1.ends_with("; audit verdict REVIEW: x"), "{permit:?}");
     let approvals = approved(&plan, Grant::default());
     let permit = authorize(plan, &policy, &approvals, &context());
     assert!(!permit.decision().1.contains("REVIEW"), "{permit:?}");
 }
 
 #[test]
-fn guarantees_to_do_without_are_part_of_the_question_the_permit_and_the_log() {
+fn waived_guarantees_are_in_the_request_the_permit_and_the_log() {
     let allow_degraded = BTreeSet::from([Guarantee::Mem, Guarantee::Pids]);
-    let asked = Asked { allow_degraded: allow_degraded.clone(), ..Asked::default() };
-    let wants = Plan { asked, ..plan(SkillSource::User) };
+    let requested =
+        RequestedAccess { allow_degraded: allow_degraded.clone(), ..RequestedAccess::default() };
+    let wants = Plan { requested, ..plan(SkillSource::User) };
     let question = request(&wants, &OrgPolicy::default(), &Approvals::default()).unwrap();
     assert_eq!(question.allow_degraded, allow_degraded);
-    let shown = ("sandbox", "without the guarantees mem, pids".to_owned());
-    assert!(question.gets().contains(&shown), "{:?}", question.gets());
+    let shown = ("sandbox", "without these guarantees: mem, pids".to_owned());
+    assert!(question.access_rows().contains(&shown), "{:?}", question.access_rows());
     let approvals = approved(&wants, Grant::default());
     let authorization = authorize(wants, &OrgPolicy::default(), &approvals, &context());
-    let (_, because) = authorization.decision();
-    assert!(because.ends_with("; without the guarantees mem, pids"), "{because}");
+    let (_, reason) = authorization.decision();
+    assert!(reason.ends_with("; without these guarantees: mem, pids"), "{reason}");
     let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
     assert_eq!(*permit.allow_degraded(), allow_degraded);
-    // A permit whose plan did not ask for degraded guarantees allows none.
+    // A permit whose plan requests no degraded guarantees allows none.
     assert!(permit_once(plan(SkillSource::User)).allow_degraded().is_empty());
     let usual = request(&plan(SkillSource::User), &OrgPolicy::default(), &Approvals::default());
-    assert!(usual.unwrap().gets().iter().all(|(kind, _)| *kind != "sandbox"));
+    assert!(usual.unwrap().access_rows().iter().all(|(kind, _)| *kind != "sandbox"));
 }

@@ -1,4 +1,4 @@
-//! Whether rules such as `Bash(git:*)` allow a command line. Lines are taken apart by a grammar, never by their text.
+//! Checks command lines against rules such as `Bash(git:*)`. Lines are parsed by a grammar, never matched as text.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,12 @@ use shell::{Certainty, Command, Line, Redirect, Refusal, Word};
 use super::path::plain;
 use super::pattern::{is_exactly, is_like};
 use super::programs::{
-    Class, Locations, base_name, classify, only_prints, runs_others, takes_code, without_wrappers,
+    CommandClass, Locations, base_name, classify, only_prints, runs_others, takes_code,
+    without_wrappers,
 };
 use super::{Decision, Launchers, Verdict};
 
-/// Variables that no program runs anything for, as long as they name no file.
+/// Variables that make no program run anything, as long as their value is not a file path.
 const SAFE_VARIABLES: [&str; 12] = [
     "CARGO_TERM_COLOR",
     "CI",
@@ -27,36 +28,40 @@ const SAFE_VARIABLES: [&str; 12] = [
     "TZ",
 ];
 
-/// The rules of one list about shell commands, and what else decides.
-pub(super) struct Allowed<'a, F> {
-    /// What stands in the parentheses of each.
+/// The shell rules of one list, and everything else that the decision depends on.
+pub(super) struct ShellRules<'a, F> {
+    /// The text in parentheses of each rule.
     pub(super) specifiers: &'a [&'a str],
-    /// Whether a rule allows the whole tool.
+    /// Whether a rule allows the tool without restriction.
     pub(super) is_whole: bool,
-    /// Whether the user has approved that code runs.
+    /// Whether the user has approved arbitrary code.
     pub(super) launchers: Launchers,
-    /// What a redirection may open.
+    /// Decides whether a redirection may open its file.
     pub(super) may_open: F,
-    /// Where paths lead.
+    /// Resolves the paths of the line.
     pub(super) at: Locations<'a>,
 }
 
-impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
-    /// Returns what the rules make of a line: every part of it must be allowed by itself.
+impl<F: Fn(&Redirect) -> Verdict> ShellRules<'_, F> {
+    /// Decides about a line. Each part of it must be allowed on its own.
     pub(super) fn judge(&self, line: &Result<Line, Refusal>) -> Verdict {
         if self.is_whole && self.launchers == Launchers::Approved {
-            return Verdict::new(Decision::Allow, "the user approved that it runs any code");
+            return Verdict::new(
+                Decision::Allow,
+                "the user approved arbitrary code for this skill",
+            );
         }
         let verdict = match line {
             Ok(line) => self.line(line),
             Err(refusal) => {
-                let reason = format!("it cannot be said for sure what would run: {refusal}");
+                let reason =
+                    format!("cannot determine what this command line would run: {refusal}");
                 Verdict::new(Decision::Deny, reason)
             }
         };
-        // A rule for the whole tool denies nothing; what it cannot know it asks about.
+        // A rule for the whole tool denies nothing. It asks about anything it cannot judge.
         match verdict.decision {
-            Decision::Deny if self.is_whole => any_code(&verdict.because),
+            Decision::Deny if self.is_whole => any_code(&verdict.reason),
             Decision::Ask if self.is_whole => Verdict { is_launcher: true, ..verdict },
             Decision::Deny | Decision::Ask | Decision::Allow => verdict,
         }
@@ -67,42 +72,43 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
             let verdict = self.command(command);
             let is_git = command.words.iter().any(|word| base_name(&word.text) == "git");
             if self.at.is_moved && is_git {
-                // Another folder is another configuration of git, which can name programs.
-                let reason = "git in another folder does what that folder's configuration says";
+                // Another folder can have another git configuration, and that can name programs to run.
+                let reason = "git in another folder uses that folder's configuration";
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
             let program = without_wrappers(&command.words).first().map_or("", |word| &word.text);
             let is_relative = program.contains('/') && !program.starts_with('/');
-            if (self.at.is_moved || !self.at.around.is_at_root()) && is_relative {
-                let reason = format!("`{program}` is another program in another folder");
+            if (self.at.is_moved || !self.at.context.is_at_root()) && is_relative {
+                let reason =
+                    format!("`{program}` resolves to a different program in another folder");
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
             let mut others = line.commands.iter().filter(|other| !std::ptr::eq(*other, command));
             if is_relative && others.any(|other| writes(other) || brings(other, &self.at)) {
-                let reason = format!("the line may change `{program}` before it runs");
+                let reason = format!("the command line may change `{program}` before running it");
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
-            if is_git && let Some(nested) = &self.at.around.git.nested {
+            if is_git && let Some(nested) = &self.at.context.git.nested {
                 let reason = format!(
-                    "git takes {} for a repository, and does what its configuration says",
+                    "git treats `{}` as a repository and uses its configuration",
                     nested.display()
                 );
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
             verdict
         });
-        let first = Verdict::new(Decision::Allow, "every part of it is allowed");
+        let first = Verdict::new(Decision::Allow, "every part of the command line is allowed");
         let verdict = verdicts.fold(first, Verdict::stricter);
         let asks = [
             (
                 brings_and_writes(line, &self.at),
-                "the line moves or checks out files, so what it then writes may be behind a link",
+                "the command line moves or checks out files, so a later write may follow a symlink",
             ),
-            (sends_input(line), "what it reads from standard input is sent"),
-            (applies_unread_patch(line), "`git apply` writes whatever files the patch names"),
+            (sends_input(line), "it sends its standard input to another machine"),
+            (applies_unread_patch(line), "`git apply` writes any file listed in the patch"),
             (
                 unpacks_among_others(line),
-                "what an archive holds changes what the rest of the line does",
+                "the archive's contents can change what the rest of the command line does",
             ),
         ];
         let asked = asks.into_iter().filter(|(is_so, _)| *is_so);
@@ -112,7 +118,7 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
     }
 
     fn command(&self, command: &Command) -> Verdict {
-        let first = Verdict::new(Decision::Allow, "it opens nothing");
+        let first = Verdict::new(Decision::Allow, "no file is opened");
         let opened = command.redirects.iter().filter(|redirect| !redirect.is_copy);
         let opened =
             opened.map(|redirect| (self.may_open)(redirect)).fold(first, Verdict::stricter);
@@ -127,15 +133,15 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
             let is_plain = assignment.value.certainty == Certainty::Exact
                 && !assignment.value.text.contains('/');
             if !is_safe || !is_plain {
-                return deny(format!("the variable `{}` is set", assignment.name));
+                return deny(format!("it sets the variable `{}`", assignment.name));
             }
         }
         if command.words.is_empty() {
-            // A variable that is set for nobody stays for the rest of the line.
+            // An assignment without a command stays in effect for the rest of the line.
             if let Some(assignment) = command.assignments.first() {
-                return deny(format!("the variable `{}` is set", assignment.name));
+                return deny(format!("it sets the variable `{}`", assignment.name));
             }
-            return Verdict::new(Decision::Allow, "it starts nothing");
+            return Verdict::new(Decision::Allow, "no program is started");
         }
         let words = without_wrappers(&command.words);
         let program = &words[0].text;
@@ -143,11 +149,11 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
         let mut exact = self.specifiers.iter();
         let is_exact = exact.any(|rule| forms.iter().any(|words| is_exactly(rule, words)));
         if runs_others(program) && !is_exact {
-            let reason = "runs other programs or changes what they are";
+            let reason = "runs other programs or redefines them";
             return deny(format!("`{program}` {reason}, so only an exact rule allows it"));
         }
         if let Some(word) = takes_code(words) {
-            return deny(format!("the shell may run what stands in `{word}`"));
+            return deny(format!("the shell may execute code in `{word}`"));
         }
         let rule = self.specifiers.iter().find(|rule| is_like(rule, words, &self.at));
         if !is_exact && !self.is_whole && rule.is_none() {
@@ -160,34 +166,40 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
         };
         let is_approved = self.launchers == Launchers::Approved;
         match classify(words, &self.at) {
-            Class::Fits => allow(),
-            Class::Undescribed(_) | Class::Reaches(_) | Class::Unknown if is_exact => allow(),
-            Class::Undescribed(why) => {
-                let reason = format!("`{program}` is allowed only as it is described: {why}");
+            CommandClass::Fits => allow(),
+            CommandClass::Undescribed(_)
+            | CommandClass::SensitiveAccess(_)
+            | CommandClass::Unknown
+                if is_exact =>
+            {
+                allow()
+            }
+            CommandClass::Undescribed(why) => {
+                let reason = format!("this use of `{program}` needs approval: {why}");
                 Verdict::new(Decision::Ask, reason)
             }
-            Class::Reaches(what) => Verdict::new(Decision::Ask, what),
-            Class::ChangesTrust(how) => {
-                Verdict::new(Decision::Ask, format!("`{program}` {how}; only the user does that"))
+            CommandClass::SensitiveAccess(what) => Verdict::new(Decision::Ask, what),
+            CommandClass::ChangesTrust(how) => {
+                Verdict::new(Decision::Ask, format!("`{program}` {how}; only the user may do that"))
             }
-            Class::Launcher(_) | Class::Unknown if is_approved => allow(),
-            Class::Launcher(how) => any_code(&format!("`{program}` {how}")),
-            Class::Unknown => {
+            CommandClass::Launcher(_) | CommandClass::Unknown if is_approved => allow(),
+            CommandClass::Launcher(how) => any_code(&format!("`{program}` {how}")),
+            CommandClass::Unknown => {
                 any_code(&format!("`{program}` is not a program that openskills knows"))
             }
         }
     }
 }
 
-/// A question that an approval of `exec: any` answers.
+/// Returns a verdict that an approval of `exec: any` turns into an allow.
 pub(super) fn any_code(why: &str) -> Verdict {
-    let because = format!(
-        "{why}, so the rule means arbitrary code: approve the skill as it is, with `exec: anything`, or allow this call"
+    let reason = format!(
+        "{why}, so the rule allows arbitrary code: approve this version of the skill with `exec: anything`, or allow this call"
     );
-    Verdict { is_launcher: true, ..Verdict::new(Decision::Ask, because) }
+    Verdict { is_launcher: true, ..Verdict::new(Decision::Ask, reason) }
 }
 
-/// Returns true if a line goes to another folder.
+/// Returns true if a line changes the working folder.
 pub(super) fn moves(line: &Line) -> bool {
     line.commands.iter().any(|command| {
         let program = without_wrappers(&command.words).first().map(|word| word.text.as_str());
@@ -195,13 +207,14 @@ pub(super) fn moves(line: &Line) -> bool {
     })
 }
 
-/// Returns the files that a line opens, but for the one that is nowhere.
+/// Returns the files that a line opens, except `/dev/null`.
 pub(super) fn opens(line: &Line) -> impl Iterator<Item = &Redirect> {
     let redirects = line.commands.iter().flat_map(|command| &command.redirects);
     redirects.filter(|file| !file.is_copy && file.target.text != "/dev/null")
 }
 
-/// Returns true for a line in which a program sends what it reads, unless that is text of the line itself.
+/// Returns true if a program in the line sends its standard input to another machine, unless the input is text from the
+/// line itself.
 fn sends_input(line: &Line) -> bool {
     let takes_input = |word: &Word| {
         let text = word.text.as_str();
@@ -228,7 +241,7 @@ fn sends_input(line: &Line) -> bool {
     sends && (reads_more || opens(line).any(|file| file.is_read))
 }
 
-/// Commands of git that change which files are there.
+/// Git commands that can add, move or remove files in the working tree.
 const CHANGES_TREE: [&str; 17] = [
     "am",
     "apply",
@@ -249,13 +262,13 @@ const CHANGES_TREE: [&str; 17] = [
     "worktree",
 ];
 
-/// Returns true if a command of the line gives folders or links new names, or lets git do so: paths of the other commands may lead elsewhere
-/// than when they were looked up.
+/// Returns true if a command in the line renames folders or links, or lets git do so. Paths of the other commands may
+/// then resolve differently than when they were looked up.
 pub(super) fn brings_files(line: &Line, at: &Locations<'_>) -> bool {
     line.commands.iter().any(|command| brings(command, at))
 }
 
-/// Returns true if one command brings files and another one, or a redirection, writes.
+/// Returns true if one command moves files into place and another one, or a redirection, writes.
 fn brings_and_writes(line: &Line, at: &Locations<'_>) -> bool {
     line.commands.iter().any(|command| {
         let mut others = line.commands.iter().filter(|other| !std::ptr::eq(*other, command));
@@ -264,17 +277,17 @@ fn brings_and_writes(line: &Line, at: &Locations<'_>) -> bool {
 }
 
 fn brings(command: &Command, at: &Locations<'_>) -> bool {
-    let seen = at.seen;
+    let lookup = at.lookup;
     let words = without_wrappers(&command.words);
     let Some((program, arguments)) = words.split_first() else { return false };
-    // A file that is there under its own name stays one file.
+    // A regular file under its own name cannot redirect later paths.
     let is_plain_file = |word: &Word| {
         let is_itself = |found: &PathBuf| {
-            at.around.cwd.iter().any(|cwd| plain(&cwd.join(&word.text)) == *found)
+            at.context.cwd.iter().any(|cwd| plain(&cwd.join(&word.text)) == *found)
         };
         word.certainty == Certainty::Exact
-            && !seen.folders.contains(&word.text)
-            && seen.found.get(&word.text).is_some_and(is_itself)
+            && !lookup.folders.contains(&word.text)
+            && lookup.found.get(&word.text).is_some_and(is_itself)
     };
     let operands = || arguments.iter().filter(|word| !word.text.starts_with('-'));
     let mut sources = operands().take(operands().count().saturating_sub(1));
@@ -286,8 +299,8 @@ fn brings(command: &Command, at: &Locations<'_>) -> bool {
     }
 }
 
-/// Returns true if a command may write files: every one does that is not known only to print or to make folders. What git writes into the working
-/// tree is its own; its output may go elsewhere.
+/// Returns true if a command may write files: any command does, unless it is known to only print or create folders.
+/// Git's own changes to the working tree do not count here, but its output files do.
 fn writes(command: &Command) -> bool {
     let words = without_wrappers(&command.words);
     let program = words.first().map_or("", |word| base_name(&word.text));
@@ -303,17 +316,18 @@ fn writes(command: &Command) -> bool {
     by_itself || opens_to_write(command)
 }
 
-/// Returns true if a redirection of a command writes a file.
+/// Returns true if a redirection of the command writes a file.
 fn opens_to_write(command: &Command) -> bool {
     let mut files = command.redirects.iter().filter(|file| !file.is_copy);
     files.any(|file| !file.is_read && file.target.text != "/dev/null")
 }
 
-/// Options of git by which a command prints a part of the history as a patch, and no text of the line.
+/// Git options that print history as a patch and take no text from the line.
 const PATCH_OPTIONS: [&str; 8] =
     ["-p", "--patch", "--cached", "--staged", "-R", "--binary", "--no-color", "--reverse"];
 
-/// Returns true for a line that applies a patch which is not the history of the repository: that could name any file.
+/// Returns true for a line that applies a patch from outside the repository's history. Such a patch could name any
+/// file.
 fn applies_unread_patch(line: &Line) -> bool {
     let commands = || line.commands.iter().map(|command| without_wrappers(&command.words));
     let texts =
@@ -332,7 +346,7 @@ fn applies_unread_patch(line: &Line) -> bool {
             let count = word.strip_prefix('-').is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
             });
-            // Of files outside of the repository git compares whatever they hold.
+            // For files outside the repository, git would diff arbitrary contents.
             let is_inside =
                 !word.starts_with(['-', '/', '~']) && !word.contains("../") && word != "..";
             is_inside || count || PATCH_OPTIONS.contains(&word.as_str())
@@ -347,13 +361,14 @@ fn applies_unread_patch(line: &Line) -> bool {
             || opens(line).any(|file| file.is_read))
 }
 
-/// What may stand in a line beside a command that unpacks: nothing that writes below a folder which the archive may have filled with links.
+/// Programs that may share a line with an unpacking command. None of them writes into a folder that the archive may
+/// have filled with links.
 const BESIDE_UNPACKING: [&str; 17] = [
     "[", "cat", "cd", "du", "echo", "false", "file", "find", "grep", "head", "ls", "mkdir", "pwd",
     "tail", "test", "true", "wc",
 ];
 
-/// Returns true for a line that unpacks an archive, and does more than look at what it held.
+/// Returns true for a line that unpacks an archive and does more than look at the result.
 fn unpacks_among_others(line: &Line) -> bool {
     let programs: Vec<&str> = line
         .commands
@@ -369,7 +384,7 @@ fn unpacks_among_others(line: &Line) -> bool {
     unpackers > 0 && unpacks(line) && (unpackers > 1 || others.count() > 0 || writes())
 }
 
-/// Returns true if a command of tar or unzip says where to put files.
+/// Returns true if the line extracts files with tar or unzip.
 fn unpacks(line: &Line) -> bool {
     line.commands.iter().any(|command| {
         let words = without_wrappers(&command.words);

@@ -1,4 +1,4 @@
-//! A call of a tool, as a host describes it.
+//! A tool call, as the host describes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,91 +10,92 @@ use skill::capabilities::Host;
 use super::input;
 use super::path::plain;
 
-/// A tool and what it is called with.
+/// A tool call.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// The tool's name.
     pub tool: String,
-    /// What it is called with, as far as rules can be about it.
+    /// The parts of its input that rules can match.
     pub input: ToolInput,
 }
 
-/// What a tool is called with.
+/// The input of a tool call.
 #[derive(Debug, Clone)]
 pub enum ToolInput {
-    /// A line for a shell.
+    /// A shell command line.
     Command {
-        /// As it was given.
+        /// The original text.
         text: String,
-        /// What it would run, as far as that can be said.
+        /// The parsed line, or why it cannot be parsed.
         line: Result<Line, Refusal>,
-        /// What the disk says about its words.
-        seen: Seen,
-        /// Keys of the input that change how the line runs, and are not read here.
-        unread: Vec<String>,
+        /// Where its paths lead on disk.
+        lookup: PathLookup,
+        /// Input keys that may change how the line runs and are not supported.
+        unsupported_keys: Vec<String>,
     },
-    /// Files and folders: all that are named, wherever in the input.
+    /// Every file and folder mentioned anywhere in the input.
     Files(Vec<FileArgument>),
-    /// Hosts on the network: all that are named; absent where an address cannot be read.
+    /// Every host mentioned in the input; `None` for a URL that cannot be parsed.
     Hosts(Vec<Option<Host>>),
     /// Anything else.
     Other,
 }
 
-/// What the disk says about the words of a line.
+/// What the file system knows about the words of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Words that name something in the working folder, and where that really is.
+pub struct PathLookup {
+    /// Words that name an existing file in the working folder, with its real path.
     pub found: BTreeMap<String, PathBuf>,
-    /// Texts that may be paths, and where those really lead or would.
+    /// Texts that may be paths, with the real path they lead to or would lead to.
     pub real: BTreeMap<String, PathBuf>,
-    /// Of those, the texts that name something which is there.
+    /// The texts in `real` that name something that exists.
     pub existing: BTreeSet<String>,
     /// Words that name a folder.
     pub folders: BTreeSet<String>,
-    /// Folders on the way to any of these that hold a `HEAD`: git takes them for repositories.
+    /// Folders on the way to any of these that contain a `HEAD`, so that git treats them as repositories.
     pub repositories: BTreeSet<PathBuf>,
 }
 
-/// A file that a tool is called with.
+/// A file in the input of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileArgument {
-    /// Every path that it may mean, all absolute: as it was named, and where it really is if a link is on the way.
+    /// Every path that it may refer to, all absolute: as written, and its real path if a link is on the way.
     pub paths: Vec<PathBuf>,
-    /// Whether the tool looks at everything below it.
+    /// Whether the tool searches everything below it.
     pub is_searched: bool,
-    /// How the names of what it looks at end, where that is said.
+    /// The file name suffix that the search is limited to, if any.
     pub ending: Option<String>,
-    /// Whether it may be no file at all: a text under an unknown key. Rules that deny count it, rules that allow do not need it.
+    /// Whether it may not be a file at all: a text under an unknown key. Deny rules apply to it; allow rules need not
+    /// cover it.
     pub may_be_text: bool,
-    /// Whether it is in a folder that git takes for a repository.
+    /// Whether it is in a folder that git treats as a repository.
     pub is_in_repository: bool,
 }
 
-/// What paths and rules are relative to. Each folder is given as it is named and, if that is elsewhere, where it really is.
+/// What paths and rules are relative to. Each folder is listed as named and, if different, by its real path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
-    /// The project, which rules are relative to.
+pub struct CallContext {
+    /// The project; rules are relative to it.
     pub workspace: Vec<PathBuf>,
-    /// The folder that the call is made in, which its paths are relative to.
+    /// The working folder of the call; its paths are relative to it.
     pub cwd: Vec<PathBuf>,
-    /// The user's home; empty if it is not known.
+    /// The user's home folder; empty if unknown.
     pub home: Vec<PathBuf>,
-    /// What git would work with in that folder.
-    pub git: GitSurroundings,
+    /// What git would use in that folder.
+    pub git: GitContext,
 }
 
-/// What git would work with where a call is made.
+/// What git would use in the folder where a call is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GitSurroundings {
-    /// The remotes that the project's repository has. Any other name is a folder to git.
+pub struct GitContext {
+    /// The remotes of the project's repository. Git treats any other name as a folder.
     pub remotes: BTreeSet<String>,
-    /// A folder between the project and the call that git takes for a repository of its own.
+    /// A folder between the project and the working folder that git treats as a separate repository.
     pub nested: Option<PathBuf>,
 }
 
-impl Surroundings {
-    /// Describes a call made in `cwd` on a project. `real` says where a folder really is.
+impl CallContext {
+    /// Creates the context of a call made in `cwd`. `real` resolves the real path of a folder.
     pub fn new(
         workspace: &Path,
         cwd: &Path,
@@ -109,13 +110,13 @@ impl Surroundings {
             workspace: both(workspace),
             cwd: both(cwd),
             home: home.map(both).into_iter().flatten().collect(),
-            git: GitSurroundings::default(),
+            git: GitContext::default(),
         }
     }
 
-    /// Adds what git would work with.
+    /// Adds what git would use.
     #[must_use]
-    pub fn with_git(self, git: GitSurroundings) -> Self {
+    pub fn with_git(self, git: GitContext) -> Self {
         Self { git, ..self }
     }
 
@@ -124,25 +125,25 @@ impl Surroundings {
         self.home.iter().any(|home| self.workspace.contains(home))
     }
 
-    /// Returns true if calls are made in the project's own folder.
+    /// Returns true if calls are made in the project's root folder.
     pub(super) fn is_at_root(&self) -> bool {
         self.cwd.iter().any(|cwd| self.workspace.contains(cwd))
     }
 
-    /// Returns every path that a text means where a `~` is a letter.
+    /// Returns every path that a text may refer to, without expanding `~`.
     pub(super) fn plain_paths(&self, text: &str) -> Option<Vec<PathBuf>> {
         let is_path = text.len() <= MAX_PATH && !text.contains('\0');
         is_path.then(|| self.cwd.iter().map(|cwd| cwd.join(text)).collect())
     }
 
-    /// Returns every path that a text may mean; `None` where it may mean any.
+    /// Returns every path that a text may refer to; `None` if it could be any path.
     pub(super) fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
         if text.len() > MAX_PATH || text.contains('\0') {
             return None;
         }
         let mut paths: Vec<PathBuf> = self.cwd.iter().map(|cwd| cwd.join(text)).collect();
         if let Some(below) = text.strip_prefix('~') {
-            // Another user's home is nowhere that is known here.
+            // Another user's home folder is not known here.
             let below = below.strip_prefix('/').or(below.is_empty().then_some(""))?;
             if self.home.is_empty() {
                 return None;
@@ -153,16 +154,16 @@ impl Surroundings {
     }
 }
 
-/// The longest path that is looked at; the kernel takes no longer one.
+/// The kernel rejects longer paths.
 pub(super) const MAX_PATH: usize = 4096;
-/// The most files of one call.
+/// Calls with more files are not analyzed.
 pub(super) const MAX_FILES: usize = 256;
 
 /// Tools that read files.
 pub(super) const READERS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "NotebookRead"];
-/// Tools that run lines of bash.
+/// Tools that run bash command lines.
 pub(super) const SHELLS: [&str; 2] = ["Bash", "Terminal"];
-/// Keys of a shell's input that change nothing about what runs.
+/// Input keys of a shell tool that do not affect what runs.
 const PLAIN_KEYS: [&str; 8] = [
     "command",
     "description",
@@ -173,7 +174,7 @@ const PLAIN_KEYS: [&str; 8] = [
     "timeout_ms",
     "title",
 ];
-/// Tools of other hosts that run lines. Their input is not read, so a rule that denies a part of a shell denies them.
+/// Shell tools of other hosts. Their input is not parsed, so a rule that denies some commands denies the whole tool.
 pub(super) const OTHER_SHELLS: [&str; 10] = [
     "exec",
     "exec_command",
@@ -190,25 +191,25 @@ pub(super) const OTHER_SHELLS: [&str; 10] = [
 pub(super) const WRITERS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
 impl ToolCall {
-    /// Reads the input of a tool as agents write it. `real` says where a path really is or would be, `found` where one is that is
-    /// there.
+    /// Parses the input of a tool as agents write it. `real` resolves a path even if it does not exist yet; `found`
+    /// only if it exists.
     pub fn from_json(
         tool: &str,
         input: &Value,
-        around: &Surroundings,
+        context: &CallContext,
         real: impl Fn(&Path) -> Option<PathBuf>,
         found: impl Fn(&Path) -> Option<PathBuf>,
     ) -> Self {
         let read = match tool {
-            // Other shells read lines otherwise: rules about parts of them are not understood.
+            // Other shells parse lines differently, so rules about commands cannot be applied to them.
             "Bash" | "Terminal" => input.get("command").and_then(Value::as_str).map(|command| {
                 let line = shell::read(command);
-                let seen = seen(&line, around, &real, &found);
-                let unread = unread_keys(input);
-                ToolInput::Command { text: command.to_owned(), line, seen, unread }
+                let lookup = lookup(&line, context, &real, &found);
+                let unsupported_keys = unsupported_keys_of(input);
+                ToolInput::Command { text: command.to_owned(), line, lookup, unsupported_keys }
             }),
             _ if READERS.contains(&tool) || WRITERS.contains(&tool) => {
-                let mut files = input::files(tool, input, around, &real);
+                let mut files = input::files(tool, input, context, &real);
                 for file in files.iter_mut().flatten() {
                     let mut ways = file.paths.iter().flat_map(|path| path.ancestors());
                     file.is_in_repository = ways.any(|way| found(&way.join("HEAD")).is_some());
@@ -224,7 +225,7 @@ impl ToolCall {
         Self { tool: tool.to_owned(), input: read.unwrap_or(ToolInput::Other) }
     }
 
-    /// Returns what it is called with in one line, for people and logs.
+    /// Returns the input on one line, for people and logs.
     pub fn summary(&self) -> Option<String> {
         let paths = |files: &[FileArgument]| {
             let first = files.iter().filter_map(|file| file.paths.first());
@@ -244,46 +245,47 @@ impl ToolCall {
     }
 }
 
-/// Looks the words of a line up.
-fn seen(
+/// Looks up the words of a line on disk.
+fn lookup(
     line: &Result<Line, Refusal>,
-    around: &Surroundings,
+    context: &CallContext,
     real: impl Fn(&Path) -> Option<PathBuf>,
     found: impl Fn(&Path) -> Option<PathBuf>,
-) -> Seen {
+) -> PathLookup {
     let commands = || line.iter().flat_map(|line| &line.commands);
     let words = commands().flat_map(|command| command.words.iter().skip(1));
     let targets = commands().flat_map(|command| &command.redirects);
     let words = words.chain(targets.map(|redirect| &redirect.target));
     let exact =
         words.filter(|word| word.certainty == Certainty::Exact && word.text.len() <= MAX_PATH);
-    let mut seen = Seen { real: leading(line, around, real), ..Seen::default() };
+    let mut lookup = PathLookup { real: leading(line, context, real), ..PathLookup::default() };
     for word in exact.filter(|word| !word.text.is_empty() && !word.text.contains('\0')) {
-        let paths = || around.cwd.iter().map(|cwd| cwd.join(&word.text));
+        let paths = || context.cwd.iter().map(|cwd| cwd.join(&word.text));
         if let Some(real) = paths().find_map(|path| found(&path)) {
-            seen.found.insert(word.text.clone(), real);
+            lookup.found.insert(word.text.clone(), real);
         }
-        // Only below a folder there is a `.`.
+        // Only folders contain a `.`.
         if paths().any(|path| found(&path.join(".")).is_some()) {
-            seen.folders.insert(word.text.clone());
+            lookup.folders.insert(word.text.clone());
         }
     }
     let is_there = |text: &&String| {
-        let mut paths = around.cwd.iter().map(|cwd| cwd.join(text));
+        let mut paths = context.cwd.iter().map(|cwd| cwd.join(text));
         paths.any(|path| found(&path).is_some() || found(&plain(&path)).is_some())
     };
-    seen.existing = seen.real.keys().filter(is_there).cloned().collect();
-    let named = seen.real.keys().flat_map(|text| around.cwd.iter().map(move |cwd| cwd.join(text)));
+    lookup.existing = lookup.real.keys().filter(is_there).cloned().collect();
+    let named =
+        lookup.real.keys().flat_map(|text| context.cwd.iter().map(move |cwd| cwd.join(text)));
     let all: BTreeSet<PathBuf> =
-        named.map(|path| plain(&path)).chain(seen.real.values().cloned()).collect();
+        named.map(|path| plain(&path)).chain(lookup.real.values().cloned()).collect();
     let ways: BTreeSet<&Path> = all.iter().flat_map(|path| path.ancestors()).collect();
     let is_repository = |way: &&Path| found(&way.join("HEAD")).is_some();
-    seen.repositories = ways.into_iter().filter(is_repository).map(Path::to_owned).collect();
-    seen
+    lookup.repositories = ways.into_iter().filter(is_repository).map(Path::to_owned).collect();
+    lookup
 }
 
-/// Returns the keys of a shell's input that may say in which folder, with which variables or in which shell the line runs.
-fn unread_keys(input: &Value) -> Vec<String> {
+/// Returns the input keys of a shell tool that may set the folder, the variables or the shell that the line runs in.
+fn unsupported_keys_of(input: &Value) -> Vec<String> {
     let keys = input.as_object().into_iter().flatten();
     let is_plain = |key: &str, value: &Value| {
         PLAIN_KEYS.contains(&key) && !value.is_object() && !value.is_array()
@@ -293,10 +295,10 @@ fn unread_keys(input: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Finds where the texts of a line lead that may be paths.
+/// Resolves every text in a line that may be a path.
 fn leading(
     line: &Result<Line, Refusal>,
-    around: &Surroundings,
+    context: &CallContext,
     real: impl Fn(&Path) -> Option<PathBuf>,
 ) -> BTreeMap<String, PathBuf> {
     let commands = || line.iter().flat_map(|line| &line.commands);
@@ -306,7 +308,7 @@ fn leading(
     for word in words.chain(targets).take(MAX_FILES) {
         for text in attached(&word.text) {
             let text = text.as_str();
-            // Of a pattern the folder is known that it looks in.
+            // For a pattern, at least the folder it searches is known.
             let folder = before_pattern(text);
             let folder = if folder.len() < text.len() && !folder.is_empty() {
                 format!("{folder}/")
@@ -315,20 +317,20 @@ fn leading(
             };
             for path in [text, folder.as_str()] {
                 let is_path = !path.is_empty() && !path.contains('\0') && !all.contains_key(path);
-                let lead = || around.cwd.last().and_then(|cwd| real(&cwd.join(path)));
+                let lead = || context.cwd.last().and_then(|cwd| real(&cwd.join(path)));
                 if is_path && let Some(lead) = lead() {
                     all.insert(path.to_owned(), lead);
                 }
             }
         }
     }
-    // What is copied into a folder may meet a link of its own name there.
+    // A file copied into a folder may meet a link with its name there.
     for command in commands().take(MAX_FILES) {
         let Some((folder, files)) = command.words.split_last() else { continue };
         for file in files.iter().skip(1).take(MAX_FILES) {
             let path = copy_in(&folder.text, &file.text);
             if !path.contains('\0')
-                && let Some(lead) = around.cwd.last().and_then(|cwd| real(&cwd.join(&path)))
+                && let Some(lead) = context.cwd.last().and_then(|cwd| real(&cwd.join(&path)))
             {
                 all.insert(path, lead);
             }
@@ -337,11 +339,11 @@ fn leading(
     all
 }
 
-/// Returns the texts in a word that may be a path: all of it, what is attached to an option, a name or an `@`, and what programs
-/// make of it when they unpack, pack or clone it.
+/// Returns every text in a word that may be a path: the whole word, the part attached to an option, a name or an `@`,
+/// and the names of files that programs create from it when they unpack, pack or clone it.
 pub(super) fn attached(word: &str) -> Vec<String> {
     let dashed = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-    // Any of the letters may be the option that takes it.
+    // Any of the letters may be the option that takes the rest as its argument.
     let after_option = dashed
         .into_iter()
         .flat_map(|rest| rest.char_indices().skip(1).take(8).map(move |(at, _)| &rest[at..]));
@@ -352,18 +354,18 @@ pub(super) fn attached(word: &str) -> Vec<String> {
     all.chain(made).filter(|text| !text.is_empty() && text.len() <= MAX_PATH).collect()
 }
 
-/// Returns where a file goes that is copied into a folder.
+/// Returns the path of a file after it is copied into a folder.
 pub(super) fn copy_in(folder: &str, file: &str) -> String {
     let name = file.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     format!("{}/{name}", folder.trim_end_matches('/'))
 }
 
-/// Returns the folder that a clone of an address makes by itself.
+/// Returns the default folder that cloning a URL creates.
 pub(super) fn cloned(address: &str) -> Option<String> {
     address.contains(':').then_some(())?;
     let path = address.trim_end_matches('/');
     let path = path.strip_suffix("/.git").unwrap_or(path).trim_end_matches('/');
-    // Of a host alone the port is left out.
+    // Git drops the port of a URL that is only a host.
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let path = match path.rsplit_once(':') {
         Some((host, port)) if is_port(port) && !port.contains('/') => host,
@@ -373,7 +375,7 @@ pub(super) fn cloned(address: &str) -> Option<String> {
     Some(last.strip_suffix(".git").unwrap_or(last).to_owned())
 }
 
-/// Returns the files that packing or unpacking a file makes.
+/// Returns the files that packing or unpacking a file may create.
 pub(super) fn packed(file: &str) -> Vec<String> {
     let is_plain = !file.is_empty() && !file.starts_with('-') && !file.contains([' ', ':']);
     if !is_plain || file.ends_with('/') {
@@ -384,14 +386,14 @@ pub(super) fn packed(file: &str) -> Vec<String> {
         "tgz" | "tbz2" | "tbz" | "txz" | "tzst" | "taz" | "tlz" => Some(format!("{stem}.tar")),
         _ => None,
     });
-    // gzip takes these off as well; bzip2 adds `.out` to what it does not know.
+    // gzip also strips these suffixes; bzip2 adds `.out` to names it does not recognize.
     let dashed = ["-gz", "-z", "_z"].iter().filter_map(|ending| file.strip_suffix(ending));
     let dashed = dashed.filter(|stem| !stem.is_empty()).map(str::to_owned);
     let longer = ["out", "gz", "bz2", "xz", "zst", "zip"].map(|ending| format!("{file}.{ending}"));
     shorter.into_iter().chain(dashed).chain(longer).collect()
 }
 
-/// Returns the folder that a pattern starts in.
+/// Returns the folder that a pattern searches.
 pub(super) fn before_pattern(pattern: &str) -> &str {
     let end = pattern.find(['*', '?', '[', '{', '!']).unwrap_or(pattern.len());
     let start = &pattern[..end];

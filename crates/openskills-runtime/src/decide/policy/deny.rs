@@ -1,57 +1,62 @@
-//! What rules that deny shell commands promise, and hold.
+//! Deny rules for shell commands.
 //!
-//! `Bash(rm:*)` denies `rm` by any spelling: quoted, by a path, behind a wrapper, with its options in any order and form, and wherever a
-//! program that starts others is given its name. What could run something that cannot be read here is denied if it is
-//! text for a shell, and asked about otherwise: launchers, programs that are not known, and described programs in ways that are not described.
+//! `Bash(rm:*)` denies `rm` in any spelling: quoted, by path, behind a wrapper, with its options in any order and form,
+//! and as an argument of a program that starts others. Anything that could run commands that cannot be analyzed here is
+//! denied if it is text for a shell. Otherwise it needs approval: launchers, unknown programs, and unknown usages of
+//! known programs.
 
 use shell::{Certainty, Line, Refusal, Word};
 use skill::programs::{ProgramKind, Usage, find};
 
-use super::forms::Form;
+use super::forms::NormalForm;
 use super::programs::{
-    Class, Locations, base_name, canonical_options, classify, is_shell, runs_others, takes_code,
-    without_wrappers,
+    CommandClass, Locations, base_name, canonical_options, classify, is_shell, runs_others,
+    takes_code, without_wrappers,
 };
 use super::{Decision, glob};
 
-/// Returns what a rule takes away of a line.
+/// Returns what a deny rule decides about a line; `None` if it does not apply.
 pub(super) fn denies(
     specifier: &str,
     line: &Result<Line, Refusal>,
     at: &Locations<'_>,
 ) -> Option<Decision> {
     let Ok(line) = line else { return Some(Decision::Deny) };
-    let rule = Denied::new(specifier);
+    let rule = DenyRule::new(specifier);
     let commands = line.commands.iter().filter(|command| !command.words.is_empty());
-    commands.filter_map(|command| rule.takes(&command.words, at)).min()
+    commands.filter_map(|command| rule.decision(&command.words, at)).min()
 }
 
-/// Returns true if a line may run something that is not read here.
+/// Returns true if a line may run something that cannot be analyzed here.
 pub(super) fn may_run_more(line: &Line, at: &Locations<'_>) -> bool {
     let commands = line.commands.iter().filter(|command| !command.words.is_empty());
     commands.into_iter().any(|command| {
         let words = without_wrappers(&command.words);
         match classify(words, at) {
-            Class::Fits | Class::Reaches(_) | Class::ChangesTrust(_) => {
+            CommandClass::Fits
+            | CommandClass::SensitiveAccess(_)
+            | CommandClass::ChangesTrust(_) => {
                 runs_others(&words[0].text) || takes_code(words).is_some()
             }
-            Class::Launcher(_) | Class::Undescribed(_) | Class::Unknown => true,
+            CommandClass::Launcher(_) | CommandClass::Undescribed(_) | CommandClass::Unknown => {
+                true
+            }
         }
     })
 }
 
-/// A rule that denies.
-struct Denied<'a> {
+/// A parsed deny rule.
+struct DenyRule<'a> {
     rule: &'a str,
-    /// The program's name; empty if the rule does not say.
+    /// The program's name; empty if the rule names none.
     program: &'a str,
-    /// The words after the program, where the rule has no `*` but at its end.
+    /// The words after the program, if the rule has no `*` except at its end.
     words: Option<Vec<&'a str>>,
-    /// Whether nothing else may follow.
+    /// Whether the rule matches only exactly these words.
     is_exact: bool,
 }
 
-impl<'a> Denied<'a> {
+impl<'a> DenyRule<'a> {
     fn new(rule: &'a str) -> Self {
         let start = rule.strip_suffix(":*").or_else(|| rule.strip_suffix(" *"));
         let plain = start.unwrap_or(rule);
@@ -64,25 +69,28 @@ impl<'a> Denied<'a> {
         Self { rule, program, words, is_exact: start.is_none() }
     }
 
-    /// Returns what becomes of one command.
-    fn takes(&self, words: &[Word], at: &Locations<'_>) -> Option<Decision> {
+    /// Decides about one command.
+    fn decision(&self, words: &[Word], at: &Locations<'_>) -> Option<Decision> {
         let words = without_wrappers(words);
         let program = words[0].text.as_str();
         if runs_others(program) || is_shell(base_name(program)) || takes_code(words).is_some() {
-            // What these run is not analyzed here.
+            // Their arguments are code, which is not analyzed here.
             return Some(Decision::Deny);
         }
         if self.is(words, at) {
             return Some(Decision::Deny);
         }
-        let names_it = || words[1..].iter().any(|word| self.stands_in(&word.text));
+        let names_it = || words[1..].iter().any(|word| self.is_mentioned_in(&word.text));
         match classify(words, at) {
-            Class::Fits | Class::Reaches(_) | Class::ChangesTrust(_) => None,
-            Class::Undescribed(_) | Class::Unknown => {
+            CommandClass::Fits
+            | CommandClass::SensitiveAccess(_)
+            | CommandClass::ChangesTrust(_) => None,
+            CommandClass::Undescribed(_) | CommandClass::Unknown => {
                 Some(if names_it() { Decision::Deny } else { Decision::Ask })
             }
-            Class::Launcher(_) => {
-                // What a launcher starts may stand anywhere in it, and what is not known may be it.
+            CommandClass::Launcher(_) => {
+                // The denied command may appear anywhere among a launcher's arguments, and an unknown word may expand
+                // to it.
                 let is_sure = words.iter().all(|word| word.certainty == Certainty::Exact);
                 let runs_text = words[1..].iter().any(|word| is_shell(base_name(&word.text)));
                 let is_inside = (1..words.len()).any(|from| self.is(&words[from..], at));
@@ -92,7 +100,7 @@ impl<'a> Denied<'a> {
         }
     }
 
-    /// Returns true if a command that begins here is what is denied.
+    /// Returns true if the command starting at these words is denied.
     fn is(&self, words: &[Word], at: &Locations<'_>) -> bool {
         let name = base_name(&words[0].text);
         match &self.words {
@@ -112,8 +120,8 @@ impl<'a> Denied<'a> {
         }
     }
 
-    /// Returns true if the wanted words stand in their order, with nothing but options and their values between. A word that is
-    /// not known may be the one.
+    /// Returns true if the wanted words appear in order, with only options and their values in between. An unknown word
+    /// may expand to any of them.
     fn has(&self, words: &[Word], wanted: &[&str]) -> bool {
         let mut rest = wanted.iter().peekable();
         let mut may_be_value = false;
@@ -136,17 +144,20 @@ impl<'a> Denied<'a> {
         is_all && (!self.is_exact || words.len() == wanted.len())
     }
 
-    /// Returns true if a call has the wanted options and operands, by any name and in any order. A rule that names a program and no more
-    /// is about every call of it or, without a `*`, about just that one.
+    /// Returns true if a call has the wanted options and operands, in any spelling and order. A rule that names only a
+    /// program matches every call of it; without a `*` it matches only the bare call.
     fn has_form(&self, words: &[Word], wanted: &[&str], at: &Locations<'_>) -> bool {
         let exact = |text: &&str| Word { text: (*text).to_owned(), certainty: Certainty::Exact };
         let rule: Vec<Word> =
             std::iter::once(exact(&self.program)).chain(wanted.iter().map(exact)).collect();
-        let (Some(rule), Some(call)) = (Form::new(&rule), Form::new(words)) else { return false };
+        let (Some(rule), Some(call)) = (NormalForm::new(&rule), NormalForm::new(words)) else {
+            return false;
+        };
         !(self.is_exact && rule.is_bare()) && rule.denies(&call, at)
     }
 
-    /// Returns true if options are the wanted ones, in any order and form: `-rf` is `-fr`, `-r -f` and `--recursive --force`.
+    /// Returns true if the wanted options are present in any order and form: `-rf` is `-fr`, `-r -f` and `--recursive
+    /// --force`.
     fn has_options(&self, wanted: &str, words: &[Word]) -> bool {
         if !wanted.starts_with('-') || wanted.len() < 2 {
             return false;
@@ -157,15 +168,15 @@ impl<'a> Denied<'a> {
         canonical_options(&usages, &[wanted]).iter().all(|option| given.contains(option))
     }
 
-    /// Returns true if the program is named in a text that somebody may run.
-    fn stands_in(&self, text: &str) -> bool {
+    /// Returns true if a text that may be executed mentions the program.
+    fn is_mentioned_in(&self, text: &str) -> bool {
         let mut parts =
             text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')));
         self.program.is_empty() || parts.any(|part| part == self.program)
     }
 }
 
-/// Returns every way to call a program or one of its commands.
+/// Returns every usage of a program and its subcommands.
 fn usages(kind: ProgramKind) -> Vec<Usage> {
     match kind {
         ProgramKind::Described(usages) => usages.to_vec(),

@@ -1,6 +1,6 @@
-//! One form for all the ways to write a call: its command, its options by one name each, and its operands.
+//! Normalizes calls: the subcommand, each option under one name, and the operands.
 //!
-//! Rules that deny are compared in that form. What the description of a program does not know stays as it is written.
+//! Deny rules are compared in this form. Words that the program's description does not cover stay as written.
 
 use shell::{Certainty, Word};
 use skill::programs::{Arity, OptionUsage, ProgramKind, Usage, find};
@@ -8,23 +8,23 @@ use skill::programs::{Arity, OptionUsage, ProgramKind, Usage, find};
 use super::path::plain;
 use super::programs::{Locations, base_name, first_operand};
 
-/// A call in one form.
+/// A normalized call.
 #[derive(Debug, Default)]
-pub(super) struct Form {
-    /// Commands of the program, such as `push` of git.
+pub(super) struct NormalForm {
+    /// Subcommands, such as `push` of git.
     commands: Vec<String>,
-    /// Options, each with its argument where it has one.
+    /// Options, each with its argument if it has one.
     options: Vec<(String, Option<Word>)>,
     operands: Vec<Word>,
-    /// Whether a word may become any others.
+    /// Whether a word may expand to any other words.
     is_open: bool,
 }
 
-/// Commands of git with two names.
+/// Git commands with two names.
 const SAME_COMMANDS: [(&str, &str); 2] = [("stage", "add"), ("annotate", "blame")];
 
-impl Form {
-    /// Reads the words of a call; `None` for a program that is not described.
+impl NormalForm {
+    /// Normalizes the words of a call; `None` for a program without a description.
     pub(super) fn new(words: &[Word]) -> Option<Self> {
         let (program, mut rest) = words.split_first()?;
         let program = base_name(&program.text);
@@ -43,7 +43,7 @@ impl Form {
                         .commands
                         .iter()
                         .find(|command| command.names.contains(&word.text.as_str()));
-                    // `git stash -u` is one without a command of its own.
+                    // `git stash -u` has no further subcommand.
                     let Some(found) = found else { break commands.bare };
                     form.commands.push(word.text.clone());
                     (kind, rest) = (found.kind, after);
@@ -62,7 +62,7 @@ impl Form {
             && let Some((first, after)) = words.split_first()
             && !first.text.starts_with('-')
         {
-            // Letters without a dash; what they take follows in their order.
+            // Letters without a dash; their arguments follow in order.
             let names = first.text.chars().map(|letter| known(&options, &format!("-{letter}")));
             self.options.extend(names.map(|name| (name, None)));
             rest = after.iter();
@@ -121,7 +121,7 @@ impl Form {
         }
     }
 
-    /// Adds what an option or an operand of git means beside itself.
+    /// Adds the options that other git options or operands imply.
     fn complete(&mut self, program: &str) {
         if program != "git" {
             return;
@@ -164,7 +164,7 @@ impl Form {
                 if has(&self.options, "--mirror") {
                     more.push("-f");
                 }
-                // These push every branch, or those that are on both sides.
+                // These push every branch, or all branches that exist on both sides.
                 let pushes_all = ["--all", "--branches", "--mirror"];
                 let is_all = pushes_all.iter().any(|name| has(&self.options, name));
                 if is_all
@@ -179,7 +179,7 @@ impl Form {
         self.options.extend(more.into_iter().map(|name| (name.to_owned(), None)));
     }
 
-    /// Returns true if a call is what a rule in this form denies: it has the rule's command, options and operands, in any order.
+    /// Returns true if this rule denies a call: the call has the rule's subcommand, options and operands, in any order.
     pub(super) fn denies(&self, call: &Self, at: &Locations<'_>) -> bool {
         let is_command = call.commands.starts_with(&self.commands);
         let is_option = |(name, value): &(String, Option<Word>)| {
@@ -196,24 +196,25 @@ impl Form {
                 || (self.options.iter().all(is_option) && self.operands.iter().all(is_operand)))
     }
 
-    /// Returns true for a rule that names no more than a program and its command.
+    /// Returns true for a rule that names only a program and its subcommand.
     pub(super) fn is_bare(&self) -> bool {
         self.options.is_empty() && self.operands.is_empty()
     }
 }
 
-/// Returns the name that an option is known by.
+/// Returns the primary name of an option.
 fn known(options: &[OptionUsage], name: &str) -> String {
     let found = options.iter().find(|option| option.names.contains(&name));
     found.map_or_else(|| name.to_owned(), |option| option.names[0].to_owned())
 }
 
-/// Returns true if a word of a call may be the one of a rule: the same text, the same file, or a branch by another name.
+/// Returns true if a word of a call may match a word of a rule: the same text, the same file, or another name of the
+/// same branch.
 fn is_same(wanted: &Word, word: &Word, at: &Locations<'_>) -> bool {
     if word.certainty != Certainty::Exact {
         let sure = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
         let sure = sure.strip_prefix("./").unwrap_or(sure);
-        // Of `HEAD:$X` the branch is not known.
+        // In `HEAD:$X` the branch is unknown.
         let branch = sure.rsplit([':', '+']).next().unwrap_or_default();
         let branch = branch.trim_start_matches("refs/").trim_start_matches("heads/");
         let may_be = |sure: &str| wanted.text.starts_with(sure) || sure.starts_with(['~', '/']);
@@ -225,7 +226,7 @@ fn is_same(wanted: &Word, word: &Word, at: &Locations<'_>) -> bool {
         side.strip_prefix("heads/").or_else(|| side.strip_prefix("tags/")).unwrap_or(side)
     });
     let place = |text: &str| {
-        let paths = at.around.plain_paths(text);
+        let paths = at.context.plain_paths(text);
         paths.into_iter().flatten().map(|path| plain(&path)).collect::<Vec<_>>()
     };
     let is_there = |real: &std::path::PathBuf| place(wanted).contains(real);
@@ -234,5 +235,5 @@ fn is_same(wanted: &Word, word: &Word, at: &Locations<'_>) -> bool {
             .into_iter()
             .any(|branch| branch == wanted || (branch.contains('*') && super::glob(branch, wanted)))
         || place(wanted).iter().any(|path| place(&word.text).contains(path))
-        || at.seen.found.get(&word.text).is_some_and(is_there)
+        || at.lookup.found.get(&word.text).is_some_and(is_there)
 }

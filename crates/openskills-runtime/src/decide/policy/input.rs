@@ -1,14 +1,14 @@
-//! The files and addresses in the input of a tool, under whatever key they stand.
+//! Finds the files and URLs in the input of a tool, under any key.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use skill::capabilities::Host;
 
-use super::call::{FileArgument, MAX_FILES, Surroundings, before_pattern};
+use super::call::{CallContext, FileArgument, MAX_FILES, before_pattern};
 use super::url::host_of;
 
-/// Keys of what a tool writes, replaces, searches for or is told: text, whatever it looks like.
+/// Keys whose value is plain text even if it looks like a path: content to write, replace or search for, and prompts.
 const TEXTS: [&str; 24] = [
     "accept",
     "authorization",
@@ -35,32 +35,32 @@ const TEXTS: [&str; 24] = [
     "text",
     "useragent",
 ];
-/// Parts of keys whose text is a file or a folder, with a slash or without.
+/// Key fragments whose value is a file or folder, even without a slash.
 const FILES: [&str; 14] = [
     "path", "file", "dir", "folder", "cwd", "target", "include", "output", "source", "dest",
     "root", "base", "notebook", "location",
 ];
-/// Parts of keys whose text is an address or a host.
+/// Key fragments whose value is a URL or a host.
 const HOSTS: [&str; 13] = [
     "url", "uri", "host", "proxy", "redirect", "server", "domain", "endpoint", "origin", "address",
     "callback", "site", "mirror",
 ];
-/// Parts of keys that say which folder other paths are relative to; `path` does for searches.
+/// Key fragments that set the folder other paths are relative to; for searches, `path` does too.
 const BASES: [&str; 5] = ["cwd", "dir", "folder", "root", "base"];
 
-/// What a text is to a tool that works on files.
-enum Kind {
+/// How a file tool interprets a text.
+enum InputKind {
     Text,
     File,
     Pattern,
     MayBeFile,
 }
 
-/// Collects every path of an input; `None` if there is none, or one that nothing can be said about.
+/// Collects every path in an input; `None` if there is none, or if one of them cannot be judged.
 pub(super) fn files(
     tool: &str,
     input: &Value,
-    around: &Surroundings,
+    context: &CallContext,
     real: impl Fn(&Path) -> Option<PathBuf>,
 ) -> Option<Vec<FileArgument>> {
     let is_search = matches!(tool, "Grep" | "Glob" | "LS");
@@ -69,15 +69,15 @@ pub(super) fn files(
     let mut ending = None;
     texts(input, &mut |key, text| {
         match kind_of(tool, key, text) {
-            Kind::Text => return,
-            Kind::File => {
+            InputKind::Text => return,
+            InputKind::File => {
                 named.push((text.to_owned(), is_search, false));
                 named.extend(file_address(text).map(|path| (path, is_search, false)));
             }
-            Kind::MayBeFile => named.push((text.to_owned(), false, true)),
-            Kind::Pattern => {
+            InputKind::MayBeFile => named.push((text.to_owned(), false, true)),
+            InputKind::Pattern => {
                 named.push((before_pattern(text).to_owned(), true, false));
-                // `*.rs` and `**/*.rs` find nothing else.
+                // `*.rs` and `**/*.rs` only match names with this suffix.
                 let last = text.rsplit('/').next().unwrap_or(text);
                 ending = last
                     .strip_prefix('*')
@@ -85,12 +85,12 @@ pub(super) fn files(
                     .map(str::to_owned);
             }
         }
-        // A path may be relative to the folder that is searched, or that another key names.
+        // A path may be relative to the searched folder, or to a folder under another key.
         if has_part(key, &BASES) || (is_search && is_key(key, &["path"])) {
-            bases.extend(around.paths(text).into_iter().flatten());
+            bases.extend(context.paths(text).into_iter().flatten());
         }
     });
-    // A search without a folder is one of the working folder.
+    // A search without a folder searches the working folder.
     if is_search && named.iter().all(|(_, _, may_be_text)| *may_be_text) {
         named.push((".".to_owned(), true, false));
     }
@@ -99,9 +99,9 @@ pub(super) fn files(
         return None;
     }
     let all = named.into_iter().map(|(text, is_searched, may_be_text)| {
-        let mut paths = match around.paths(&text) {
+        let mut paths = match context.paths(&text) {
             Some(paths) => paths,
-            // Text that is too long for a path is none.
+            // Text that is too long for a path is not one.
             None if may_be_text => Vec::new(),
             None => return None,
         };
@@ -115,7 +115,7 @@ pub(super) fn files(
     all.collect()
 }
 
-/// Returns the path of a `file:` address, decoded.
+/// Returns the decoded path of a `file:` URL.
 fn file_address(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let rest = rest.strip_prefix("//").map_or(rest, |rest| rest.trim_start_matches("localhost"));
@@ -138,26 +138,26 @@ fn file_address(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The most folders of one call that its paths may be relative to.
+/// Calls with more base folders are not analyzed.
 const MAX_BASES: usize = 16;
 
-fn kind_of(tool: &str, key: &str, text: &str) -> Kind {
+fn kind_of(tool: &str, key: &str, text: &str) -> InputKind {
     let is_regex = matches!(tool, "Grep") && is_key(key, &["pattern"]);
     let is_text = |key: &str| TEXTS.contains(&letters(key).as_str());
     if is_regex || is_text(key) {
-        return Kind::Text;
+        return InputKind::Text;
     }
     if is_key(key, &["glob"]) || (tool == "Glob" && is_key(key, &["pattern"])) {
-        return Kind::Pattern;
+        return InputKind::Pattern;
     }
     let looks_like_one = text.contains(['/', '\\']) || text.starts_with('~') || text == "..";
     match has_part(key, &FILES) || looks_like_one {
-        true => Kind::File,
-        false => Kind::MayBeFile,
+        true => InputKind::File,
+        false => InputKind::MayBeFile,
     }
 }
 
-/// Collects every address of an input.
+/// Collects the host of every URL in an input.
 pub(super) fn hosts(input: &Value) -> Vec<Option<Host>> {
     let mut hosts = Vec::new();
     texts(input, &mut |key, text| {
@@ -168,7 +168,7 @@ pub(super) fn hosts(input: &Value) -> Vec<Option<Host>> {
         if is_key(key, &["url", "urls", "uri", "uris"]) {
             hosts.push(host_of(text));
         } else if TEXTS.contains(&letters(key).as_str()) {
-            // It is about an address at most.
+            // Plain text may mention a URL but is not one.
         } else if text.contains("://") {
             hosts.push(host_of(text));
         } else if has_part(key, &HOSTS) || is_bare() {
@@ -178,7 +178,7 @@ pub(super) fn hosts(input: &Value) -> Vec<Option<Host>> {
     hosts
 }
 
-/// Hands out every text of an input with the key that it stands under; those of a list stand under the list's.
+/// Calls `found` with each text in an input and its key; items of a list get the list's key.
 fn texts(value: &Value, found: &mut impl FnMut(&str, &str)) {
     fn walk(key: &str, value: &Value, found: &mut impl FnMut(&str, &str)) {
         match value {
@@ -193,7 +193,7 @@ fn texts(value: &Value, found: &mut impl FnMut(&str, &str)) {
     walk("", value, found);
 }
 
-/// Returns a key in whatever case it is written.
+/// Normalizes a key, so that `filePath`, `file_path` and `file-path` compare equal.
 fn letters(key: &str) -> String {
     key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }

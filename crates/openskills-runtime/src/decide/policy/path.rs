@@ -1,34 +1,35 @@
-//! Whether a rule about files is about a path, by the rules of gitignore.
+//! Matches paths against file rules, with gitignore semantics.
 
 use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::Surroundings;
+use super::CallContext;
 
-/// A rule about files, as far as it can be applied.
-pub(super) enum Files {
-    /// Patterns, each below a folder; what they start with before a `*`, if they are about one place; their last part.
+/// A parsed file rule.
+pub(super) enum FileRule {
+    /// The pattern compiled for each root; its fixed prefix before the first `*`, if it is anchored; and its last
+    /// component.
     Rules(Vec<(PathBuf, Gitignore)>, Option<PathBuf>, String),
-    /// It cannot be applied.
+    /// The rule cannot be applied.
     Unclear,
 }
 
-/// What a path is looked at as.
+/// How a path is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Looked {
-    /// A file.
-    AsFile,
-    /// A file, or a folder with everything in it.
-    AsFolder,
+pub(super) enum PathKind {
+    /// As a file.
+    File,
+    /// As a file, or as a folder with everything in it.
+    FileOrFolder,
 }
 
-impl Files {
-    /// Reads a rule: `//x` is absolute, `~/x` in the home, all else in one of `roots`.
-    pub(super) fn new(pattern: &str, roots: &[PathBuf], around: &Surroundings) -> Self {
+impl FileRule {
+    /// Parses a rule: `//x` is absolute, `~/x` is in the home folder, anything else is relative to each of `roots`.
+    pub(super) fn new(pattern: &str, roots: &[PathBuf], context: &CallContext) -> Self {
         let (roots, mut below) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
             (Some(below), _) => (vec![PathBuf::from("/")], format!("/{below}")),
-            (None, Some(below)) => (around.home.clone(), format!("/{below}")),
+            (None, Some(below)) => (context.home.clone(), format!("/{below}")),
             (None, None) => {
                 (roots.to_vec(), pattern.strip_prefix("./").unwrap_or(pattern).to_owned())
             }
@@ -45,7 +46,7 @@ impl Files {
             Some(leveled) => below = leveled,
             None => return Self::Unclear,
         }
-        // A leading `#` would make a comment of it, a `!` the opposite.
+        // In gitignore syntax, a leading `#` starts a comment and `!` negates the pattern.
         if below.starts_with(['#', '!']) {
             below.insert(0, '\\');
         }
@@ -64,23 +65,23 @@ impl Files {
         }
     }
 
-    /// Returns true if a path is part of what the rule is about. A folder is, if whatever is in it is.
-    pub(super) fn holds(&self, path: &Path, kind: Looked) -> bool {
+    /// Returns true if the rule matches a path. It matches a folder if it matches everything in it.
+    pub(super) fn holds(&self, path: &Path, kind: PathKind) -> bool {
         let Self::Rules(rules, ..) = self else { return false };
         let path = plain(path);
         rules.iter().filter(|(root, _)| path.starts_with(root)).any(|(_, rules)| {
             let is_it = |is_folder| rules.matched_path_or_any_parents(&path, is_folder).is_ignore();
             let is_folder = || is_it(true) || rules.matched(path.join(ANY_NAME), false).is_ignore();
-            is_it(false) || (kind == Looked::AsFolder && is_folder())
+            is_it(false) || (kind == PathKind::FileOrFolder && is_folder())
         })
     }
 
-    /// Returns true if something that the rule is about may be below a path. A rule with a folder in it is about that folder, any
-    /// other about names wherever they stand.
+    /// Returns true if the rule may match something below a path. A rule that contains a folder is anchored there; any
+    /// other rule matches names at any depth.
     pub(super) fn may_be_below(&self, path: &Path, ending: Option<&str>) -> bool {
         let Self::Rules(rules, start, last) = self else { return true };
         let path = plain(path);
-        // What is looked for by its ending is not what is called otherwise.
+        // A search limited to a suffix cannot find names with another suffix.
         let is_other = ending.is_some_and(|ending| {
             !ending.is_empty() && !last.contains('*') && !last.ends_with(ending)
         });
@@ -100,7 +101,7 @@ impl Files {
     }
 }
 
-/// Returns the folder that a pattern is about: one with a slash in it starts at its root.
+/// Returns the folder that a pattern is anchored to. Only a pattern that contains a slash is anchored.
 fn place_of(pattern: &str) -> Option<PathBuf> {
     let inner = pattern.trim_end_matches('/');
     if !inner.contains('/') || inner.starts_with("**/") {
@@ -114,7 +115,7 @@ fn place_of(pattern: &str) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Returns a pattern without `.` and `..` inside; `None` where it is not known what a `..` leaves.
+/// Returns a pattern without `.` and `..`; `None` if it is unclear what a `..` removes.
 fn level(pattern: &str) -> Option<String> {
     if !pattern.split('/').any(|part| matches!(part, "." | "..")) {
         return Some(pattern.to_owned());
@@ -131,15 +132,15 @@ fn level(pattern: &str) -> Option<String> {
             other => parts.push(other),
         }
     }
-    // A pattern with a slash starts at its root, so it needs one still.
+    // A pattern with a slash is anchored, so keep one.
     let leveled = parts.join("/");
     Some(if leveled.contains('/') { leveled } else { format!("/{leveled}") })
 }
 
-/// A name that no rule is about in particular.
+/// A name that no rule mentions.
 const ANY_NAME: &str = "\u{1}any\u{1}";
 
-/// Returns a path without `.`, `..` and doubled slashes, by its text alone.
+/// Returns a path without `.`, `..` and repeated slashes, without touching the disk.
 pub(super) fn plain(path: &Path) -> PathBuf {
     let mut all = PathBuf::new();
     for part in path.components() {

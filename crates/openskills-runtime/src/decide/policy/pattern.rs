@@ -1,7 +1,7 @@
-//! Whether the pattern of a rule matches the words of a command.
+//! Matches the pattern of a rule against the words of a command.
 //!
-//! Paths are compared without `.`, `..` and doubled slashes. A `*` inside a word never stands for a part that leads up, and where it
-//! ends a path, what the path really is has to be there as well.
+//! Paths are compared without `.`, `..` and repeated slashes. A `*` inside a word never matches `..`. If it ends a
+//! path, the real path must also be in that folder.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use shell::{Certainty, Word};
 use super::path::plain;
 use super::programs::Locations;
 
-/// Stands for `..` in texts that are compared; no `*` matches it.
+/// Replaces `..` in compared texts; `*` never matches it.
 const UP: char = '\u{1}';
 
-/// Returns true if a rule without a `*` is this command.
+/// Returns true if a rule without `*` is exactly this command.
 pub(super) fn is_exactly(rule: &str, words: &[Word]) -> bool {
     if rule.contains('*') {
         return false;
@@ -31,15 +31,15 @@ fn start_with(words: &[Word], wanted: &[&str]) -> bool {
             .all(|(word, wanted)| word.certainty == Certainty::Exact && word.text == *wanted)
 }
 
-/// Matches a rule with a `*`. At its end, after a blank or a colon, it stands for any arguments or none; elsewhere for any
-/// characters, but for those that lead up.
+/// Matches a rule that contains `*`. At the end, after a space or a colon, it matches any arguments or none; elsewhere
+/// it matches any characters except `..`.
 pub(super) fn is_like(rule: &str, words: &[Word], at: &Locations<'_>) -> bool {
     let rule = rule.strip_suffix(":*").map_or_else(|| rule.to_owned(), |rule| format!("{rule} *"));
     if let Some(start) = rule.strip_suffix(" *").filter(|start| !start.contains('*')) {
         let wanted: Vec<&str> = start.split_whitespace().collect();
         return !wanted.is_empty() && start_with(words, &wanted);
     }
-    // A word with a blank in it would look like two.
+    // A word with a space in it would look like two words.
     let is_odd = |word: &Word| word.text.contains(|c: char| c.is_whitespace() || c == UP);
     if !rule.contains('*') || words.iter().any(is_odd) {
         return false;
@@ -61,13 +61,13 @@ pub(super) fn is_like(rule: &str, words: &[Word], at: &Locations<'_>) -> bool {
     }
 }
 
-/// Returns a word with its path made plain, and `..` that is left marked.
+/// Normalizes the path in a word and marks each remaining `..`.
 fn level(text: &str) -> String {
     if !text.contains('/') && text != ".." {
         return text.to_owned();
     }
     let folder = if text.ends_with('/') { "/" } else { "" };
-    // An option keeps its name; what follows is the path.
+    // The option name stays; the value after `=` is the path.
     let (name, path) = match text.split_once('=') {
         Some((name, path)) if name.starts_with('-') => (format!("{name}="), path),
         _ => (String::new(), text),
@@ -85,29 +85,29 @@ fn level(text: &str) -> String {
     let start = if path.starts_with('/') { "/" } else { "" };
     let shown =
         parts.iter().map(|part| if *part == ".." { UP.to_string() } else { (*part).to_owned() });
-    // `./x` and `x` are one file, but as a program they are not: the first is in this folder.
+    // `./x` and `x` are the same file but not the same program: `./x` is in this folder, `x` is found on PATH.
     let here = if path.starts_with("./") { "./" } else { "" };
     format!("{name}{start}{here}{}{folder}", shown.collect::<Vec<_>>().join("/"))
 }
 
-/// Where a pattern ends in the files of a folder, a link must not lead out of it.
+/// Checks that no link leads out of the folder that a trailing `*` matches in.
 fn are_there(pattern: &[String], words: &[Word], at: &Locations<'_>) -> bool {
     pattern.iter().filter(|part| part.contains('/') && part.ends_with('*')).all(|part| {
         let folder = part.split('*').next().unwrap_or_default();
         let folder = folder.rfind('/').map_or("", |slash| &folder[..=slash]);
         words.iter().filter(|word| level(&word.text).starts_with(folder)).all(|word| {
-            let Some(real) = at.seen.real.get(&word.text) else { return true };
-            at.around.cwd.iter().any(|cwd| real.starts_with(plain(&cwd.join(Path::new(folder)))))
+            let Some(real) = at.lookup.real.get(&word.text) else { return true };
+            at.context.cwd.iter().any(|cwd| real.starts_with(plain(&cwd.join(Path::new(folder)))))
         })
     })
 }
 
-/// `*` stands for any characters, blanks too, but for what leads up.
+/// Matches `*` against any characters including spaces, but never against a marked `..`.
 fn glob(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut next) = (0, 0);
-    // Where the last `*` stands, and how far it reaches.
+    // The position of the last `*`, and how far it has matched.
     let mut star: Option<(usize, usize)> = None;
     while next < text.len() {
         if at < pattern.len() && pattern[at] == '*' {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_never_leads_up() {
+    fn a_star_never_matches_a_parent_folder() {
         for (pattern, text, is_match) in [
             ("cat src/*", "cat src/a", true),
             ("cat src/*", "cat src/../x", false),

@@ -1,4 +1,4 @@
-//! What a command is: one that fits its description, one that runs code, or one that nobody knows.
+//! Classifies commands: matching their program's description, running code, or unknown.
 
 mod effects;
 mod remote;
@@ -9,72 +9,75 @@ mod walk;
 use shell::{Certainty, Word};
 use skill::programs::{Commands, ProgramKind, Usage, find};
 
-pub(super) use effects::{Files, Locations, Written, is_outside, steers};
+pub(super) use effects::{Locations, OutputWrites, WriteMode, is_outside, steers};
 pub(super) use shell_words::{is_shell, runs_others, takes_code, without_wrappers};
 pub(super) use walk::{canonical_options, first_operand};
 
-/// What a command is.
+/// The class of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Class {
-    /// A described program, and the call fits its description.
+pub(super) enum CommandClass {
+    /// A known program, called as its description allows.
     Fits,
-    /// A described program that is called in a way that is not described; why.
+    /// A known program, called in a way that its description does not cover, with the reason.
     Undescribed(String),
-    /// A described program that would write or send something that it should not without a question; what.
-    Reaches(String),
-    /// It runs code that it is given or finds; how.
+    /// A known program that would write or send something that needs approval, with the reason.
+    SensitiveAccess(String),
+    /// A program that runs code from its arguments or from files, with an explanation.
     Launcher(String),
-    /// It changes what the user trusts; how.
+    /// A command that changes what the user trusts, with an explanation.
     ChangesTrust(String),
-    /// Nothing is known about it.
+    /// A program without a description.
     Unknown,
 }
 
-/// Why a call does not fit a description.
+/// Why a call does not match its program's description.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// A word that the description does not know.
+pub(super) enum Mismatch {
+    /// A word that the description does not cover.
     Undescribed(String),
-    /// A file or an address that should be asked about.
-    Reaches(String),
+    /// A file or URL that needs approval.
+    SensitiveAccess(String),
 }
 
-/// Returns what a command is, without its wrappers.
-pub(super) fn classify(words: &[Word], at: &Locations<'_>) -> Class {
+/// Classifies a command, given without its wrappers.
+pub(super) fn classify(words: &[Word], at: &Locations<'_>) -> CommandClass {
     let (program, arguments) = (words[0].text.as_str(), &words[1..]);
     if program == "command" {
-        // It runs what follows, but for these.
+        // `command` runs its arguments, except with these options.
         let asks = matches!(arguments.first().map(|word| word.text.as_str()), Some("-v" | "-V"));
         let is_known = arguments.iter().all(|word| word.certainty == Certainty::Exact);
-        let how = "runs the program that it is given".to_owned();
-        return if asks && is_known { Class::Fits } else { Class::Launcher(how) };
+        let how = "runs the program passed to it".to_owned();
+        return if asks && is_known { CommandClass::Fits } else { CommandClass::Launcher(how) };
     }
-    // csk and openskills count wherever they are, since what they change is the same.
+    // csk and openskills count under any path, because they change the same state.
     let name = base_name(program);
     let found = if is_own(name) { find(name) } else { find(program) };
-    let Some(found) = found else { return Class::Unknown };
+    let Some(found) = found else { return CommandClass::Unknown };
     if skill::programs::prints_version(program, &plain(arguments)) {
-        return Class::Fits;
+        return CommandClass::Fits;
     }
     if matches!(name, "test" | "[") {
-        // Of what expands, bash may evaluate what stands in brackets.
+        // bash may evaluate brackets in words that expand.
         let is_plain = |word: &Word| word.certainty == Certainty::Exact && !word.text.contains('[');
         if let Some(word) = arguments.iter().find(|word| !is_plain(word)) {
-            return Class::Undescribed(format!("bash may evaluate what `{}` becomes", word.text));
+            return CommandClass::Undescribed(format!(
+                "bash may evaluate the expansion of `{}`",
+                word.text
+            ));
         }
     }
     let modern = old_letters(name, arguments);
     let arguments = modern.as_deref().unwrap_or(arguments);
-    let class = of_kind(found.kind, arguments, &At { program: name, locations: at });
+    let class = of_kind(found.kind, arguments, &CommandContext { program: name, locations: at });
     match class {
-        Class::Launcher(_) if is_own(name) && grants(arguments) => {
-            Class::ChangesTrust("grants what the user should grant".to_owned())
+        CommandClass::Launcher(_) if is_own(name) && grants(arguments) => {
+            CommandClass::ChangesTrust("grants permissions that only the user may grant".to_owned())
         }
         other => other,
     }
 }
 
-/// Returns true for a program that writes nothing in any of the ways to call it.
+/// Returns true for a program that never writes, however it is called.
 pub(super) fn only_prints(program: &str) -> bool {
     find(program).is_some_and(|found| match found.kind {
         ProgramKind::Described(usages) => usages.iter().all(|usage| usage.only_prints),
@@ -82,8 +85,8 @@ pub(super) fn only_prints(program: &str) -> bool {
     })
 }
 
-/// tar takes its first word for options, with a dash or without: `tar xzf a`. Without one, letters take their arguments in order, which is the same
-/// only if just the last of them takes one.
+/// Rewrites tar's old-style options: `tar xzf a` is `tar -xzf a`. Without a dash, the letters take their arguments in
+/// order, which is equivalent only if just the last letter takes one.
 fn old_letters(program: &str, arguments: &[Word]) -> Option<Vec<Word>> {
     let (first, rest) = arguments.split_first()?;
     let letters = first.text.as_str();
@@ -94,18 +97,18 @@ fn old_letters(program: &str, arguments: &[Word]) -> Option<Vec<Word>> {
         matches!(c, 'f' | 'C' | 'b' | 'X' | 'T' | 'V' | 'I' | 'K' | 'L' | 'N' | 'g' | 'H' | 'F')
     };
     let inner = &letters[..letters.len() - letters.chars().next_back().map_or(0, char::len_utf8)];
-    // A letter that no description knows.
+    // `-?` is an option that no description contains.
     let text = if inner.contains(takes_one) { "-?".to_owned() } else { format!("-{letters}") };
     let first = Word { text, certainty: first.certainty };
     Some(std::iter::once(first).chain(rest.iter().cloned()).collect())
 }
 
-/// Returns true for the names of our own programs.
+/// Returns true for csk and openskills.
 pub(super) fn is_own(name: &str) -> bool {
     matches!(name, "csk" | "openskills")
 }
 
-/// Options by which a run grants itself something, however the rest is written.
+/// Returns true if an option grants permissions.
 fn grants(arguments: &[Word]) -> bool {
     let is_grant = |text: &str| {
         let name = text.split('=').next().unwrap_or(text);
@@ -117,71 +120,78 @@ fn grants(arguments: &[Word]) -> bool {
     arguments.iter().any(|word| word.certainty != Certainty::Exact || is_grant(&word.text))
 }
 
-/// The texts of words, or nothing where one of them is not known.
+/// Returns the texts of the words, or nothing if one of them is not exact.
 fn plain(words: &[Word]) -> Vec<&str> {
     let is_known = words.iter().all(|word| word.certainty == Certainty::Exact);
     if is_known { words.iter().map(|word| word.text.as_str()).collect() } else { Vec::new() }
 }
 
-/// What is judged.
-struct At<'a> {
+/// The program being checked, and where its paths lead.
+struct CommandContext<'a> {
     program: &'a str,
     locations: &'a Locations<'a>,
 }
 
-fn of_kind(kind: ProgramKind, arguments: &[Word], at: &At<'_>) -> Class {
+fn of_kind(kind: ProgramKind, arguments: &[Word], at: &CommandContext<'_>) -> CommandClass {
     match kind {
-        ProgramKind::Launcher(how) => Class::Launcher(how.to_owned()),
-        ProgramKind::ChangesTrust(how) => Class::ChangesTrust(how.to_owned()),
+        ProgramKind::Launcher(how) => CommandClass::Launcher(how.to_owned()),
+        ProgramKind::ChangesTrust(how) => CommandClass::ChangesTrust(how.to_owned()),
         ProgramKind::Described(usages) => of_usages(usages, arguments, at),
         ProgramKind::Commands(commands) => of_commands(commands, arguments, at),
     }
 }
 
-/// A call has to fit one of several ways to call a program. Of those that it does not fit the first says why.
-fn of_usages(usages: &[Usage], arguments: &[Word], at: &At<'_>) -> Class {
-    let mut doubt = None;
+/// Checks a call against the usages of a program; one of them must match. Otherwise the first mismatch is reported.
+fn of_usages(usages: &[Usage], arguments: &[Word], at: &CommandContext<'_>) -> CommandClass {
+    let mut mismatch = None;
     for usage in usages {
         let fit = walk::walk(usage, arguments)
             .and_then(|fit| effects::check(&fit, at.program, at.locations));
         match fit {
-            Ok(()) => return Class::Fits,
+            Ok(()) => return CommandClass::Fits,
             Err(first) => {
-                doubt.get_or_insert(first);
+                mismatch.get_or_insert(first);
             }
         }
     }
-    match doubt {
-        Some(Doubt::Undescribed(why)) => Class::Undescribed(why),
-        Some(Doubt::Reaches(what)) => Class::Reaches(what),
-        None => Class::Undescribed(format!("`{}` without a command is not described", at.program)),
+    match mismatch {
+        Some(Mismatch::Undescribed(why)) => CommandClass::Undescribed(why),
+        Some(Mismatch::SensitiveAccess(what)) => CommandClass::SensitiveAccess(what),
+        None => CommandClass::Undescribed(format!(
+            "`{}` without a subcommand is not a known usage",
+            at.program
+        )),
     }
 }
 
-fn of_commands(commands: &'static Commands, arguments: &[Word], at: &At<'_>) -> Class {
+fn of_commands(
+    commands: &'static Commands,
+    arguments: &[Word],
+    at: &CommandContext<'_>,
+) -> CommandClass {
     let Some(position) = first_operand(commands.options, arguments) else {
         return of_usages(commands.bare, arguments, at);
     };
     let (word, rest) = (&arguments[position], &arguments[position + 1..]);
     if word.certainty != Certainty::Exact {
-        return Class::Undescribed(format!("`{}` may become any command", word.text));
+        return CommandClass::Undescribed(format!("`{}` may expand to any subcommand", word.text));
     }
-    // What stands before the command has effects as well: `docker compose -f FILE ps`.
+    // Options before the subcommand have effects as well: `docker compose -f FILE ps`.
     let before = Usage { options: std::slice::from_ref(&commands.options), ..Usage::NOTHING };
     match of_usages(&[before], &arguments[..position], at) {
-        Class::Fits => {}
+        CommandClass::Fits => {}
         other => return other,
     }
     match commands.commands.iter().find(|command| command.names.contains(&word.text.as_str())) {
         Some(command) => of_kind(command.kind, rest, at),
         None => {
-            let why = format!("`{}` is not a described command of `{}`", word.text, at.program);
-            Class::Undescribed(why)
+            let why = format!("`{}` is not a known subcommand of `{}`", word.text, at.program);
+            CommandClass::Undescribed(why)
         }
     }
 }
 
-/// Returns the last part of a path.
+/// Returns the last component of a path.
 pub(super) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

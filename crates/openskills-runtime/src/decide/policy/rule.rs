@@ -1,4 +1,4 @@
-//! Whether rules match a call.
+//! Matches rules against tool calls.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,17 +7,17 @@ use skill::ToolRule;
 use skill::capabilities::{Cover, Host};
 
 use super::call::{FileArgument, OTHER_SHELLS, READERS, SHELLS, WRITERS, attached};
-use super::path::{Files, Looked};
-use super::programs::{Doubt, Files as Writes, Locations, Written, is_outside, steers};
+use super::path::{FileRule, PathKind};
+use super::programs::{Locations, Mismatch, OutputWrites, WriteMode, is_outside, steers};
 use super::{
-    Decision, Launchers, Surroundings, ToolCall, ToolInput, Verdict, bash, deny, rule_reads,
+    CallContext, Decision, Launchers, ToolCall, ToolInput, Verdict, bash, deny, rule_reads,
 };
 
-/// Returns what a list of rules makes of a call.
+/// Returns what an allowlist decides about a call.
 pub(super) fn allows(
     rules: &[&ToolRule],
     call: &ToolCall,
-    around: &Surroundings,
+    context: &CallContext,
     launchers: Launchers,
 ) -> Verdict {
     let own: Vec<Option<&str>> = rules.iter().filter_map(|rule| about(rule, &call.tool)).collect();
@@ -27,45 +27,48 @@ pub(super) fn allows(
     }
     let is_whole = own.iter().any(Option::is_none);
     let specifiers: Vec<&str> = own.into_iter().flatten().collect();
-    if let ToolInput::Command { line, unread, .. } = &call.input
-        && let Some(at) = locations(call, around)
+    if let ToolInput::Command { line, unsupported_keys, .. } = &call.input
+        && let Some(at) = locations(call, context)
     {
         let tools = ["Write", "Edit"].iter().chain(&SHELLS);
         let may_write = |tool: &&str| rules.iter().any(|rule| about(rule, tool) == Some(None));
         let is_written = tools.into_iter().any(may_write);
-        let files = if is_written { Writes::MayBeWritten } else { Writes::AreNotWritten };
-        let at = Locations { files, ..at };
+        let output_writes = if is_written { OutputWrites::Allowed } else { OutputWrites::Denied };
+        let at = Locations { output_writes, ..at };
         let may_open = |file: &Redirect| may_open(rules, file, &at);
         let specifiers = specifiers.as_slice();
-        let allowed = bash::Allowed { specifiers, is_whole, launchers, may_open, at };
+        let allowed = bash::ShellRules { specifiers, is_whole, launchers, may_open, at };
         let verdict = allowed.judge(line);
-        return match unread.first() {
+        return match unsupported_keys.first() {
             Some(key) => verdict.stricter(Verdict::new(
                 Decision::Ask,
-                format!("`{key}` of the input changes how the line runs, and is not read here"),
+                format!("the input key `{key}` is not supported: it may change how the command line runs"),
             )),
             None => verdict,
         };
     }
     if WRITERS.contains(&call.tool.as_str()) && matches!(call.input, ToolInput::Other) {
-        let because = format!("the input of `{}` names no file that can be read", call.tool);
+        let reason = format!("no file path found in the input of `{}`", call.tool);
         let decision = if is_whole { Decision::Ask } else { Decision::Deny };
-        return Verdict::new(decision, because);
+        return Verdict::new(decision, reason);
     }
     if is_whole && is_shell_tool(&call.tool) && launchers == Launchers::Ask {
-        // Another shell, or a call whose line nobody finds: it may be anything.
-        return bash::any_code(&format!("`{}` runs a line that is not read here", call.tool));
+        // Another shell, or a call without a command line that can be found: it may run anything.
+        return bash::any_code(&format!(
+            "`{}` runs a command line that openskills cannot parse",
+            call.tool
+        ));
     }
-    let steering = steering(call, around);
+    let steering = steering(call, context);
     if is_whole {
-        let because = format!("`{}` is allowed", call.tool);
-        return steering.unwrap_or_else(|| Verdict::new(Decision::Allow, because));
+        let reason = format!("`{}` is allowed", call.tool);
+        return steering.unwrap_or_else(|| Verdict::new(Decision::Allow, reason));
     }
     let is_allowed = match &call.input {
         ToolInput::Files(files) => {
-            // Every file by one rule or another.
+            // Each file must be allowed by some rule.
             let mut files = files.iter().filter(|file| !file.may_be_text);
-            files.all(|file| specifiers.iter().any(|rule| allows_file(rule, file, around)))
+            files.all(|file| specifiers.iter().any(|rule| allows_file(rule, file, context)))
         }
         ToolInput::Hosts(hosts) => {
             let is_in =
@@ -77,15 +80,15 @@ pub(super) fn allows(
     if is_allowed {
         let rules = specifiers.iter().map(|rule| format!("`{}({rule})`", call.tool));
         let rules = rules.collect::<Vec<_>>().join(", ");
-        let because = format!("it is part of {rules}");
-        return steering.unwrap_or_else(|| Verdict::new(Decision::Allow, because));
+        let reason = format!("allowed by {rules}");
+        return steering.unwrap_or_else(|| Verdict::new(Decision::Allow, reason));
     }
     Verdict::new(Decision::Deny, format!("no rule allows `{}` with this input", call.tool))
 }
 
-/// Asks about writing a file that steers other programs or is outside of the workspace: a rule for files means files of the work, not settings
-/// of git or an agent.
-fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
+/// Returns a verdict that asks for approval if a call writes a file that configures other programs or is outside the
+/// workspace. A file rule covers the user's work, not the settings of git or an agent.
+fn steering(call: &ToolCall, context: &CallContext) -> Option<Verdict> {
     let ToolInput::Files(files) = &call.input else { return None };
     if !WRITERS.contains(&call.tool.as_str()) {
         return None;
@@ -93,10 +96,10 @@ fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
     let mut paths = files.iter().flat_map(|file| file.paths.iter().map(move |path| (path, file)));
     paths.find_map(|(path, file)| {
         let is_odd = path.to_string_lossy().contains(char::is_control);
-        let why = if file.is_in_repository || is_odd || steers(path, around) {
-            "steers other programs"
-        } else if !file.may_be_text && is_outside(path, around) {
-            "is outside of the workspace"
+        let why = if file.is_in_repository || is_odd || steers(path, context) {
+            "configures other programs"
+        } else if !file.may_be_text && is_outside(path, context) {
+            "is outside the workspace"
         } else {
             return None;
         };
@@ -104,27 +107,27 @@ fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
     })
 }
 
-fn allows_file(rule: &str, file: &FileArgument, around: &Surroundings) -> bool {
+fn allows_file(rule: &str, file: &FileArgument, context: &CallContext) -> bool {
     let leads_up = |path: &PathBuf| path.components().any(|part| part == Component::ParentDir);
-    let kind = if file.is_searched { Looked::AsFolder } else { Looked::AsFile };
-    let rule = Files::new(rule, &around.workspace, around);
+    let kind = if file.is_searched { PathKind::FileOrFolder } else { PathKind::File };
+    let rule = FileRule::new(rule, &context.workspace, context);
     !file.paths.iter().any(leads_up) && file.paths.iter().all(|path| rule.holds(path, kind))
 }
 
-/// Returns whether a rule is about a host; `None` where the rule cannot be read.
+/// Returns whether a rule covers a host; `None` if the rule is malformed.
 fn host_rule(rule: &str, host: &Host) -> Option<bool> {
     let rule = rule.strip_prefix("domain:").and_then(Host::parse)?;
     Some(rule.covers(host))
 }
 
-/// Returns what a rule that denies makes of a call: deny, ask where it may be about a part of it, or nothing. What cannot
-/// be read as a rule, and a command that cannot be understood, is denied: it may be what was meant.
-pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) -> Option<Decision> {
+/// Returns what a deny rule decides about a call: deny, ask if it may cover part of the call, or nothing. Malformed
+/// rules and commands that cannot be parsed are denied, because they may be what the rule is about.
+pub(super) fn denies(rule: &ToolRule, call: &ToolCall, context: &CallContext) -> Option<Decision> {
     if is_broken_about(rule, &call.tool) {
         return Some(Decision::Deny);
     }
     if let ToolInput::Command { .. } = &call.input
-        && let Some(decision) = denies_files_of_line(rule, call, around)
+        && let Some(decision) = denies_files_of_line(rule, call, context)
     {
         return Some(decision);
     }
@@ -137,16 +140,16 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
     let specifier = denied(rule, &call.tool)?;
     let Some(specifier) = specifier else { return Some(Decision::Deny) };
     match &call.input {
-        ToolInput::Command { line, .. } => match locations(call, around) {
+        ToolInput::Command { line, .. } => match locations(call, context) {
             Some(at) => deny::denies(specifier, line, &at),
             None => Some(Decision::Deny),
         },
         ToolInput::Files(files) => {
-            files.iter().filter_map(|file| denies_file(specifier, file, around)).min()
+            files.iter().filter_map(|file| denies_file(specifier, file, context)).min()
         }
         ToolInput::Hosts(hosts) => {
             let is_denied = |host: &Option<Host>| {
-                // What cannot be read may be what is denied.
+                // A URL that cannot be parsed may lead to the denied host.
                 host.as_ref().is_none_or(|host| host_rule(specifier, host) != Some(false))
             };
             hosts.iter().any(is_denied).then_some(Decision::Deny)
@@ -155,9 +158,9 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
     }
 }
 
-fn denies_file(rule: &str, file: &FileArgument, around: &Surroundings) -> Option<Decision> {
-    let rule = Files::new(rule, &roots(around), around);
-    if rule.is_unclear() || file.paths.iter().any(|path| rule.holds(path, Looked::AsFolder)) {
+fn denies_file(rule: &str, file: &FileArgument, context: &CallContext) -> Option<Decision> {
+    let rule = FileRule::new(rule, &roots(context), context);
+    if rule.is_unclear() || file.paths.iter().any(|path| rule.holds(path, PathKind::FileOrFolder)) {
         return Some(Decision::Deny);
     }
     let ending = file.ending.as_deref();
@@ -166,18 +169,18 @@ fn denies_file(rule: &str, file: &FileArgument, around: &Surroundings) -> Option
     may_reach.then_some(Decision::Ask)
 }
 
-/// A rule that denies holds from wherever it may have been meant.
-fn roots(around: &Surroundings) -> Vec<PathBuf> {
-    around.workspace.iter().chain(&around.cwd).cloned().collect()
+/// Returns every folder that a deny rule may be relative to.
+fn roots(context: &CallContext) -> Vec<PathBuf> {
+    context.workspace.iter().chain(&context.cwd).cloned().collect()
 }
 
-/// Rules about files hold for the files that a line opens or names as well, as far as those can be known.
+/// Applies file rules to the files that a command line opens or mentions, as far as those are known.
 fn denies_files_of_line(
     rule: &ToolRule,
     call: &ToolCall,
-    around: &Surroundings,
+    context: &CallContext,
 ) -> Option<Decision> {
-    let ToolInput::Command { text, line, seen, .. } = &call.input else { return None };
+    let ToolInput::Command { text, line, lookup, .. } = &call.input else { return None };
     let tools: [&[&str]; 2] = [&READERS, &WRITERS];
     let [reads, writes] = tools.map(|tools| {
         tools.iter().any(|tool| denied(rule, tool).is_some() || is_broken_about(rule, tool))
@@ -192,7 +195,7 @@ fn denies_files_of_line(
         ToolRule::Malformed(_) => None,
     };
     let Ok(line) = line else {
-        // What nobody can read may open anything, and surely what it names.
+        // A line that cannot be parsed may open anything, and most likely what it mentions.
         let name = specifier
             .and_then(|rule| rule.rsplit('/').find(|part| !part.is_empty() && !part.contains('*')));
         let is_named = name.is_none_or(|name| text.contains(name));
@@ -202,17 +205,17 @@ fn denies_files_of_line(
         let is_meant = |file: &Redirect| if file.is_read { reads } else { writes };
         return bash::opens(line).any(is_meant).then_some(Decision::Deny);
     };
-    let files = Files::new(specifier, &roots(around), around);
+    let files = FileRule::new(specifier, &roots(context), context);
     if files.is_unclear() {
         return Some(Decision::Deny);
     }
-    let holds = |path: &Path| files.holds(path, Looked::AsFolder);
+    let holds = |path: &Path| files.holds(path, PathKind::FileOrFolder);
     let is_denied = |word: &Word| {
         let is_home = word.certainty != Certainty::Exact;
-        seen.found.get(&word.text).is_some_and(|real| holds(real))
+        lookup.found.get(&word.text).is_some_and(|real| holds(real))
             || attached(&word.text).iter().any(|text| {
-                // No kernel opens what is longer, so it is no file. A `~` in quotes is a letter.
-                let paths = if is_home { around.paths(text) } else { around.plain_paths(text) };
+                // Longer texts cannot be paths. A quoted `~` is not expanded.
+                let paths = if is_home { context.paths(text) } else { context.plain_paths(text) };
                 paths.is_some_and(|paths| paths.iter().any(|path| holds(path)))
             })
     };
@@ -225,34 +228,35 @@ fn denies_files_of_line(
     if opened || words().any(|word| is_known(word) && is_denied(word)) {
         return Some(Decision::Deny);
     }
-    // What may become any file may become that one; so may what is named from another folder, and all that is below one.
-    let at = rule_reads::Reading { files: &files, seen, around, specifier };
+    // A word that may expand to any file may expand to the denied one. So may a path relative to another folder, and
+    // anything below a folder.
+    let at = rule_reads::FileDenyRule { files: &files, lookup, context, specifier };
     let is_read = reads && at.may_read(line);
     let writes_more = writes && at.may_write(line);
-    // So may whatever runs something that is not read here.
-    let runs_more = locations(call, around).is_none_or(|at| deny::may_run_more(line, &at));
+    // So may a program that runs code which cannot be analyzed here.
+    let runs_more = locations(call, context).is_none_or(|at| deny::may_run_more(line, &at));
     let named = specifier.rsplit('/').find(|part| !part.is_empty() && !part.contains('*'));
     if runs_more && named.is_some_and(|name| text.contains(name)) {
         return Some(Decision::Deny);
     }
-    // What a line moves, copies or checks out has other names afterwards.
+    // Files that a line moves, copies or checks out have other names afterwards.
     let brings = line.commands.len() > 1
-        && locations(call, around).is_none_or(|at| bash::brings_files(line, &at));
+        && locations(call, context).is_none_or(|at| bash::brings_files(line, &at));
     (is_read || writes_more || runs_more || brings || bash::moves(line)).then_some(Decision::Ask)
 }
 
-/// Returns where the paths of a line lead.
-fn locations<'a>(call: &'a ToolCall, around: &'a Surroundings) -> Option<Locations<'a>> {
-    let ToolInput::Command { line, seen, .. } = &call.input else { return None };
+/// Returns what is known about the paths of a command line.
+fn locations<'a>(call: &'a ToolCall, context: &'a CallContext) -> Option<Locations<'a>> {
+    let ToolInput::Command { line, lookup, .. } = &call.input else { return None };
     let is_moved = line.as_ref().map_or(true, bash::moves);
-    Some(Locations { around, seen, is_moved, files: Writes::MayBeWritten })
+    Some(Locations { context, lookup, is_moved, output_writes: OutputWrites::Allowed })
 }
 
 fn is_shell_tool(tool: &str) -> bool {
     SHELLS.contains(&tool) || tool == "PowerShell"
 }
 
-/// Returns true for text that is no rule and may have been one about a tool.
+/// Returns true for a malformed rule that may have been about a tool.
 fn is_broken_about(rule: &ToolRule, called: &str) -> bool {
     let ToolRule::Malformed(text) = rule else { return false };
     let tool = text.split('(').next().unwrap_or_default().trim();
@@ -266,8 +270,7 @@ fn about<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     same_tool(tool, called).then_some(specifier)
 }
 
-/// As [`about`], for a rule that denies. It holds for tools that do the same thing, for names with a `*`, and however the
-/// name is written.
+/// Like [`about`], for deny rules. They also apply to equivalent tools, to names with a `*`, and regardless of case.
 fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     if let Some(specifier) = about(rule, called) {
         return Some(specifier);
@@ -280,7 +283,7 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
         || (is_of(&SHELLS, tool) && (is_of(&SHELLS, called) || is_of(&OTHER_SHELLS, called)));
     let called = called.trim();
     let (lower, name) = (tool.trim().to_ascii_lowercase(), called.to_ascii_lowercase());
-    // What belongs to a server that is denied is denied, whatever its name holds.
+    // Every tool of a denied server is denied, whatever characters its name contains.
     let is_served = lower.starts_with("mcp__") && name.starts_with(&format!("{lower}__"));
     let is_it = does_the_same
         || is_served
@@ -290,8 +293,9 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     is_it.then(|| specifier.as_deref().map(str::trim).filter(|text| *text != "*"))
 }
 
-/// Returns true if a bare name is that of a function of some package: `write_page` is that of `pensar::write_page`, and of `pensar_write_page`.
-/// Where a name takes no colons nothing tells where the package ends, so every `_` may be that place. Tools of servers have names of their own.
+/// Returns true if a bare name is a function of some package: `write_page` matches `pensar::write_page` and
+/// `pensar_write_page`. Without colons it is unclear where the package name ends, so any `_` may be the separator.
+/// Tools of MCP servers have their own naming scheme.
 fn is_function_named(bare: &str, called: &str) -> bool {
     let (bare, called) = (bare.trim().to_ascii_lowercase(), called.trim().to_ascii_lowercase());
     if bare.is_empty() || bare.contains(':') || called.starts_with("mcp__") {
@@ -301,56 +305,55 @@ fn is_function_named(bare: &str, called: &str) -> bool {
     before("::").or_else(|| before("_")).is_some_and(|package| !package.is_empty())
 }
 
-/// Compares names of tools; a server of tools stands for all of its tools.
+/// Compares tool names; the name of an MCP server covers all of its tools.
 fn same_tool(rule: &str, called: &str) -> bool {
     if let Some(start) = rule.strip_suffix("__*") {
         return same_tool(start, called);
     }
-    // A function of a package may be written `pkg::fn`, or `pkg_fn` where a name takes no colons.
+    // A function of a package is written `pkg::fn`, or `pkg_fn` where names cannot contain colons.
     let plain = |name: &str| name.replace("::", "_");
     rule == called
         || (rule.contains("::") != called.contains("::") && plain(rule) == plain(called))
         || is_of_server(rule, called)
 }
 
-/// Returns true if a rule names a server, and a tool is one of that server's. A tool's own name allows that tool alone, and a server whose
-/// name begins as another's is another one.
+/// Returns true if a rule names an MCP server and the tool belongs to it. A tool's own name covers only that tool, and
+/// a server name never matches another server by prefix.
 fn is_of_server(rule: &str, called: &str) -> bool {
     let Some(server) = rule.strip_prefix("mcp__") else { return false };
     let tool = called.strip_prefix(rule).and_then(|rest| rest.strip_prefix("__"));
     !server.contains("__") && tool.is_some_and(|tool| !tool.is_empty() && !tool.contains("__"))
 }
 
-/// Returns what the rules make of a file that a redirection opens. A rule for some files is not enough: only one for all of them
-/// is, or one for the whole shell. Names that steer other programs are asked about all the same.
+/// Decides about a file that a redirection opens. This needs a rule for all files or for the whole shell; a rule for
+/// some files is not enough. Files that configure other programs still need approval.
 fn may_open(rules: &[&ToolRule], file: &Redirect, at: &Locations<'_>) -> Verdict {
     let target = &file.target;
     let text = target.text.as_str();
     let is_known = target.certainty == Certainty::Exact;
     if is_known && text == "/dev/null" {
-        return Verdict::new(Decision::Allow, "it is nowhere");
+        return Verdict::new(Decision::Allow, "`/dev/null` is always allowed");
     }
     if is_network(text) {
-        return Verdict::new(
-            Decision::Deny,
-            format!("`{text}` is a connection to another machine"),
-        );
+        return Verdict::new(Decision::Deny, format!("`{text}` opens a network connection"));
     }
     let tools: &[&str] = if file.is_read { &["Read"] } else { &["Write", "Edit"] };
     let is_whole = |tool: &&str| rules.iter().any(|rule| about(rule, tool) == Some(None));
     if !is_known || !tools.iter().chain(&SHELLS).any(is_whole) {
-        return Verdict::new(Decision::Deny, format!("no rule lets the file `{text}` be opened"));
+        return Verdict::new(Decision::Deny, format!("no rule allows opening the file `{text}`"));
     }
     if file.is_read {
-        return Verdict::new(Decision::Allow, "it may be read");
+        return Verdict::new(Decision::Allow, "a rule allows reading it");
     }
-    match at.write(text, target.certainty, Written::Itself) {
-        Ok(()) => Verdict::new(Decision::Allow, "it may be written"),
-        Err(Doubt::Reaches(why) | Doubt::Undescribed(why)) => Verdict::new(Decision::Ask, why),
+    match at.write(text, target.certainty, WriteMode::Itself) {
+        Ok(()) => Verdict::new(Decision::Allow, "a rule allows writing it"),
+        Err(Mismatch::SensitiveAccess(why) | Mismatch::Undescribed(why)) => {
+            Verdict::new(Decision::Ask, why)
+        }
     }
 }
 
-/// bash itself connects to what is opened by these names.
+/// Returns true for paths that bash itself opens as network connections.
 fn is_network(text: &str) -> bool {
     text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/")
 }

@@ -1,14 +1,14 @@
-//! What a line may read or write beside the files that it names, for rules that deny files.
+//! Finds out which files a line may read or write without naming them, for rules that deny files.
 
 use std::path::Path;
 
 use shell::{Certainty, Line, Word};
 
-use super::path::{Files, plain};
+use super::path::{FileRule, plain};
 use super::programs::{base_name, without_wrappers};
-use super::{Seen, Surroundings};
+use super::{CallContext, PathLookup};
 
-/// Commands of git that print what is in files.
+/// Git commands that print file contents.
 const SHOWS_FILES: [&str; 16] = [
     "annotate",
     "archive",
@@ -27,7 +27,7 @@ const SHOWS_FILES: [&str; 16] = [
     "stash",
     "whatchanged",
 ];
-/// Options of `git log` and its kin by which it prints what is in files: letters, and starts of long ones.
+/// Options with which `git log` and similar commands print file contents: short letters, and prefixes of long options.
 const SHOWS_LETTERS: [char; 7] = ['p', 'u', 'U', 'W', 'L', 'c', 'm'];
 const SHOWS_LONG: [&str; 12] = [
     "--check",
@@ -43,7 +43,7 @@ const SHOWS_LONG: [&str; 12] = [
     "--raw",
     "--full-diff",
 ];
-/// Options of git by which a command that prints files names them only.
+/// Options with which git lists only file names.
 const NAMES_ONLY: [&str; 9] = [
     "--stat",
     "--shortstat",
@@ -56,16 +56,16 @@ const NAMES_ONLY: [&str; 9] = [
     "--summary",
 ];
 
-/// A rule that denies files, and what is known about a line.
-pub(super) struct Reading<'a> {
-    pub(super) files: &'a Files,
-    pub(super) seen: &'a Seen,
-    pub(super) around: &'a Surroundings,
+/// A rule that denies files, with what is known about a line.
+pub(super) struct FileDenyRule<'a> {
+    pub(super) files: &'a FileRule,
+    pub(super) lookup: &'a PathLookup,
+    pub(super) context: &'a CallContext,
     pub(super) specifier: &'a str,
 }
 
-impl Reading<'_> {
-    /// Returns true if the line may read a file of the rule that it does not name.
+impl FileDenyRule<'_> {
+    /// Returns true if the line may read a denied file without naming it.
     pub(super) fn may_read(&self, line: &Line) -> bool {
         line.commands.iter().any(|command| {
             let words = without_wrappers(&command.words);
@@ -78,7 +78,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Returns true if the line may write a file of the rule that it does not name: what an archive holds.
+    /// Returns true if the line may write a denied file without naming it, for example by unpacking an archive.
     pub(super) fn may_write(&self, line: &Line) -> bool {
         line.commands.iter().any(|command| {
             let words = without_wrappers(&command.words);
@@ -90,14 +90,15 @@ impl Reading<'_> {
         })
     }
 
-    /// A variable in a text is seldom a file; one by itself, one in a word without blanks, or a pattern of names, may be.
+    /// Returns true if a word may expand to a denied file. A variable inside a sentence rarely is a file; one in a word
+    /// without spaces, or a file pattern, may be.
     fn may_become_file(&self, word: &Word) -> bool {
         if word.certainty == Certainty::Exact {
             return false;
         }
         if word.text.starts_with('~') && !word.text.contains(['*', '?', '[', '$']) {
-            // `~+` is the working folder, and other homes are not known here.
-            return self.around.paths(&word.text).is_none();
+            // `~+` is the working folder, and the home folders of other users are unknown.
+            return self.context.paths(&word.text).is_none();
         }
         let is_sentence = |text: &str| text.contains(char::is_whitespace);
         let has_pattern = word.text.contains(['*', '?', '[']);
@@ -105,14 +106,14 @@ impl Reading<'_> {
             return false;
         }
         let start = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
-        // What is attached to an option is a path by itself.
+        // The value attached to an option is a path on its own.
         let start = start.rsplit(['=', '@', '<']).next().unwrap_or(start);
         let folder = start.rfind('/').map_or(".", |slash| &start[..=slash]);
-        let paths = self.around.paths(folder);
+        let paths = self.context.paths(folder);
         paths.is_none_or(|paths| paths.iter().any(|path| self.files.may_be_below(path, None)))
     }
 
-    /// Returns true for commands that read everything below a folder, or files that their own language names.
+    /// Returns true for commands that read everything below a folder, or files named in their own language.
     fn searches(&self, program: &str, words: &[Word]) -> bool {
         let texts = || words.iter().map(|word| word.text.as_str());
         let has = |letters: &[char], long: &[&str]| {
@@ -128,10 +129,10 @@ impl Reading<'_> {
                 has(&['r', 'R', 'd'], &["--recursive", "--dereference-recursive", "--directories"])
             }
             "cp" => has(&['r', 'R'], &["--recursive"]),
-            // Of two folders it compares the files.
+            // Given two folders, diff compares the files in them.
             "diff" => {
                 has(&['r'], &["--recursive"])
-                    || texts().any(|text| self.seen.folders.contains(text))
+                    || texts().any(|text| self.lookup.folders.contains(text))
             }
             "jq" | "yq" => {
                 has(&['f', 'L'], &["--from-file"])
@@ -142,13 +143,13 @@ impl Reading<'_> {
                     })
             }
             "git" => self.git_shows(words),
-            // Variables of a project come from files that no word names.
+            // A project's variables come from files that the line does not name.
             "docker" | "docker-compose" => texts().any(|text| text == "config"),
             _ => false,
         }
     }
 
-    /// Returns true for commands of git that print what is in files, unless they are held to others.
+    /// Returns true for git commands that print file contents, unless they are limited to other files.
     fn git_shows(&self, words: &[Word]) -> bool {
         let Some(position) = words.iter().position(|word| !word.text.starts_with('-')) else {
             return false;
@@ -166,7 +167,7 @@ impl Reading<'_> {
         };
         let shows = match command {
             "log" | "reflog" | "shortlog" | "rev-list" | "am" | "commit" | "status" => {
-                // `git commit -m` has a message, and `git status -u` is about files that are not tracked.
+                // `git commit -m` takes a message, and `git status -u` lists untracked files.
                 let is_shown = !matches!(command, "commit" | "status") && asks_for_files();
                 is_shown
                     || texts().any(|text| {
@@ -183,20 +184,20 @@ impl Reading<'_> {
             && command != "archive"
             && texts().any(|text| NAMES_ONLY.contains(&text))
             && !asks_for_files();
-        shows && !is_name_only && !self.is_held_to_others(rest)
+        shows && !is_name_only && !self.is_limited_to_other_files(rest)
     }
 
-    /// Returns true if files stand after `--`, and all of them are other ones. The rule's own files were looked for before.
-    fn is_held_to_others(&self, words: &[Word]) -> bool {
+    /// Returns true if files follow `--` and none of them is denied. The rule's own files were already checked.
+    fn is_limited_to_other_files(&self, words: &[Word]) -> bool {
         let Some(position) = words.iter().position(|word| word.text == "--") else { return false };
         let named = &words[position + 1..];
         let is_other = |word: &Word| {
             let is_plain = word.certainty == Certainty::Exact
                 && !word.text.contains(['*', '?', '[', ':', '\\']);
-            let is_file =
-                self.seen.found.contains_key(&word.text) && !self.seen.folders.contains(&word.text);
+            let is_file = self.lookup.found.contains_key(&word.text)
+                && !self.lookup.folders.contains(&word.text);
             let elsewhere = || {
-                let paths = self.around.plain_paths(&word.text);
+                let paths = self.context.plain_paths(&word.text);
                 paths.is_some_and(|paths| {
                     !paths.iter().any(|path| self.files.may_be_below(path, None))
                 })
@@ -207,7 +208,7 @@ impl Reading<'_> {
     }
 }
 
-/// Returns true for paths that lead to the files of a process: its folder, its root, what it has open.
+/// Returns true for paths that expose the files of a process: its working folder, its root, its open files.
 fn is_of_process(text: &str) -> bool {
     super::call::attached(text).iter().any(|text| {
         let path = plain(Path::new(text));

@@ -10,10 +10,10 @@ mod everyday;
 mod hostile;
 mod reached;
 
-fn around() -> Surroundings {
+fn context() -> CallContext {
     let remotes = ["origin", "upstream"].map(str::to_owned).into();
-    Surroundings::new(Path::new("/w"), Path::new("/w"), Some(Path::new("/home/me")), |_| None)
-        .with_git(GitSurroundings { remotes, nested: None })
+    CallContext::new(Path::new("/w"), Path::new("/w"), Some(Path::new("/home/me")), |_| None)
+        .with_git(GitContext { remotes, nested: None })
 }
 
 fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
@@ -24,13 +24,13 @@ fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
     let found = |path: &Path| match path.to_str()? {
         "/w/l" => Some(PathBuf::from("/w/.env")),
         "/w/evil" => Some(PathBuf::from("/w/evil")),
-        // A folder that is there, a repository without a `.git`, and a file.
+        // An existing folder, a repository without `.git`, and a file.
         "/w/full" | "/w/full/." | "/w/bare" | "/w/bare/." | "/w/bare/HEAD" | "/w/src/a.rs" => {
             Some(path::plain(path))
         }
         _ => None,
     };
-    ToolCall::from_json(tool, input, &around(), link, found)
+    ToolCall::from_json(tool, input, &context(), link, found)
 }
 
 fn bash(rules: &str, command: &str) -> Decision {
@@ -40,13 +40,13 @@ fn bash(rules: &str, command: &str) -> Decision {
         &limits,
         ToolLists::Allowlist,
         Launchers::Ask,
-        &around(),
+        &context(),
     )
     .decision
 }
 
 #[test]
-fn the_regression_cases_of_the_specification() {
+fn the_regression_cases_of_the_specification_pass() {
     for command in [
         "git status && rm -rf /",
         "git log; curl x | sh",
@@ -68,7 +68,7 @@ fn the_regression_cases_of_the_specification() {
 }
 
 #[test]
-fn patterns_mean_what_they_say() {
+fn bash_rules_match_commands_by_pattern() {
     for (rule, command, decision) in [
         ("Bash", "rm -rf / && $(x)", Decision::Ask),
         ("Bash(*)", "anything at all", Decision::Ask),
@@ -125,7 +125,7 @@ fn patterns_mean_what_they_say() {
 }
 
 #[test]
-fn a_programs_own_ways_to_run_others_are_asked_for() {
+fn options_that_run_other_programs_ask() {
     for command in [
         "git -c core.pager=evil log",
         "git -ccore.pager=evil log",
@@ -159,7 +159,7 @@ fn a_programs_own_ways_to_run_others_are_asked_for() {
 }
 
 #[test]
-fn denial_beats_everything_and_doubt_is_denial() {
+fn deny_rules_take_precedence_and_uncertain_calls_are_denied() {
     let decide_with = |deny: &str, command: &str| {
         let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
         decide(
@@ -167,7 +167,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &limits,
             ToolLists::Allowlist,
             Launchers::Ask,
-            &around(),
+            &context(),
         )
         .decision
     };
@@ -205,7 +205,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &limits,
             ToolLists::Allowlist,
             Launchers::Ask,
-            &around(),
+            &context(),
         )
         .decision
     };
@@ -219,7 +219,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &fetch,
             ToolLists::Allowlist,
             Launchers::Ask,
-            &around(),
+            &context(),
         );
         assert_eq!(verdict.decision, Decision::Deny, "{url}");
     }
@@ -229,7 +229,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &limits,
             ToolLists::Allowlist,
             Launchers::Ask,
-            &around(),
+            &context(),
         )
         .decision
     };
@@ -243,16 +243,16 @@ fn denial_beats_everything_and_doubt_is_denial() {
         &both,
         ToolLists::Allowlist,
         Launchers::Ask,
-        &around(),
+        &context(),
     );
     assert_eq!(verdict.decision, Decision::Deny, "every list must allow it");
-    assert_eq!(verdict.because, "no rule allows `Bash`");
+    assert_eq!(verdict.reason, "no rule allows `Bash`");
     let nothing = decide(
         &call("Read", &json!({})),
         &ToolLimits::nothing(),
         ToolLists::Allowlist,
         Launchers::Ask,
-        &around(),
+        &context(),
     );
     assert_eq!(nothing.decision, Decision::Deny);
     let free = decide(
@@ -260,16 +260,16 @@ fn denial_beats_everything_and_doubt_is_denial() {
         &ToolLimits::default(),
         ToolLists::Allowlist,
         Launchers::Ask,
-        &around(),
+        &context(),
     );
     assert_eq!(free.decision, Decision::Allow);
 }
 
 #[test]
-fn files_hosts_and_servers_have_rules_of_their_own() {
+fn file_host_and_mcp_rules_are_matched() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &context())
             .decision
     };
     let file = |path: &str| json!({ "file_path": path });
@@ -322,10 +322,10 @@ fn files_hosts_and_servers_have_rules_of_their_own() {
 }
 
 #[test]
-fn rules_that_deny_are_not_evaded() {
+fn deny_rules_cannot_be_evaded() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::denying(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &context())
             .decision
     };
     let denied = |rule: &str, command: &str| {
@@ -480,8 +480,8 @@ fn rules_that_deny_are_not_evaded() {
     ] {
         assert_eq!(decide_on(rules, tool, input.clone()), decision, "{rules}: {tool} {input}");
     }
-    // A folder that the session has moved to does not move the rules.
-    let moved = Surroundings::new(Path::new("/w"), Path::new("/w/src"), None, |_| None);
+    // Changing the session's working folder does not change what rules are relative to.
+    let moved = CallContext::new(Path::new("/w"), Path::new("/w/src"), None, |_| None);
     let limits = ToolLimits::denying(&AllowedTools::from_text("Read(secrets/**)"));
     let up = ToolCall::from_json(
         "Read",
@@ -497,10 +497,10 @@ fn rules_that_deny_are_not_evaded() {
 }
 
 #[test]
-fn lists_that_allow_are_not_stretched() {
+fn allowlists_cannot_be_stretched() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &context())
             .decision
     };
     for (rules, tool, input, decision) in [
@@ -536,7 +536,7 @@ fn lists_that_allow_are_not_stretched() {
 }
 
 #[test]
-fn programs_do_no_more_than_their_rules_say() {
+fn programs_are_allowed_only_what_their_rules_describe() {
     for (rules, command, decision) in [
         ("Bash(printf:*)", "printf -v 'a[$(touch p)]' x", Decision::Deny),
         ("Bash(test:*)", "test -v 'a[$(touch p)]'", Decision::Deny),
@@ -611,7 +611,7 @@ fn programs_do_no_more_than_their_rules_say() {
 }
 
 #[test]
-fn what_git_may_run_is_asked_for_and_what_is_ordinary_is_not() {
+fn git_calls_that_run_programs_ask_and_ordinary_ones_are_allowed() {
     for command in [
         "git x",
         "git evil",
@@ -670,7 +670,7 @@ fn what_git_may_run_is_asked_for_and_what_is_ordinary_is_not() {
 }
 
 #[test]
-fn a_list_that_only_preapproves_denies_nothing_but_what_is_denied() {
+fn a_preapproval_list_denies_only_through_deny_rules() {
     let limits = ToolLimits::allowing(&AllowedTools::from_text("Bash(git:*)"))
         .meet(&ToolLimits::denying(&AllowedTools::from_text("Bash(rm:*)")));
     for (command, decision) in [
@@ -680,7 +680,7 @@ fn a_list_that_only_preapproves_denies_nothing_but_what_is_denied() {
         ("ls $(x)", Decision::Deny),
     ] {
         let call = call("Bash", &json!({ "command": command }));
-        let verdict = decide(&call, &limits, ToolLists::Preapprove, Launchers::Ask, &around());
+        let verdict = decide(&call, &limits, ToolLists::Preapprove, Launchers::Ask, &context());
         assert_eq!(verdict.decision, decision, "{command}");
     }
 }

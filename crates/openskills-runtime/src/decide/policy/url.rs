@@ -1,9 +1,9 @@
-//! The host of an address, where every reader of addresses sees the same one.
+//! Extracts the host of a URL, if every URL parser agrees on it.
 
 use skill::capabilities::Host;
 
-/// Returns the host of an address. One that is written to be misread has none: with a user, a backslash, letters that are
-/// not ASCII, or a number that only some readers take for an address.
+/// Returns the host of a URL. Ambiguous URLs have none: those with user information, a backslash, non-ASCII characters,
+/// or a number that only some parsers treat as an IP address.
 pub(super) fn host_of(url: &str) -> Option<Host> {
     let (scheme, rest) = url.split_once("://")?;
     if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
@@ -22,11 +22,11 @@ pub(super) fn host_of(url: &str) -> Option<Host> {
     if is_number && !is_plain_address(host) {
         return None;
     }
-    // A `*` in an address is no pattern.
+    // A `*` in a URL is not a pattern.
     Host::parse(host).filter(|host| matches!(host, Host::Exact(_)))
 }
 
-/// Four numbers, written the one way that all readers agree on.
+/// Returns true for a dotted-quad IPv4 address in its canonical form.
 fn is_plain_address(host: &str) -> bool {
     let parts: Vec<&str> = host.split('.').collect();
     let is_part = |part: &&str| part.parse::<u8>().is_ok_and(|number| number.to_string() == **part);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_that_all_read_alike_have_a_host() {
+    fn ambiguous_urls_have_no_host() {
         for (url, host) in [
             ("https://Docs.Example.com/x?y#z", Some("docs.example.com")),
             ("http://a.test:8080/", Some("a.test")),

@@ -1,19 +1,20 @@
-//! What every event has in common, by one exhaustive `match` each: a new event does not compile before it has its answers.
+//! Properties that every event has. Each is one exhaustive `match`, so a new event does not compile until it is
+//! handled.
 
 use super::{CallOutcome, Event, ExitStatus};
 use crate::decide::policy::Decision;
 
-/// Whether somebody should look at an event.
+/// Whether an event needs review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventSeverity {
-    /// What is expected to happen.
+    /// Expected activity.
     Info,
-    /// Something failed, was denied, or is not what it should be.
+    /// Something failed, was denied, or is not as it should be.
     Warning,
 }
 
 impl Event {
-    /// Returns the id of the skill that it is about, if it is about one.
+    /// Returns the ID of the skill that the event is about, if any.
     pub fn skill_id(&self) -> Option<&str> {
         match self {
             Self::Discovered { skill_id, .. }
@@ -31,9 +32,9 @@ impl Event {
             Self::ScriptExecuted(execution) => Some(&execution.skill_id),
             Self::ScriptFailed(failure) => Some(&failure.skill_id),
             Self::ScriptInterrupted(interruption) => Some(&interruption.skill_id),
-            Self::CommitFailed(failure) => Some(&failure.skill_id),
-            Self::Committed(committed) => Some(&committed.skill_id),
-            Self::CommitInterrupted(interruption) => Some(&interruption.skill_id),
+            Self::ApplyFailed(failure) => Some(&failure.skill_id),
+            Self::Applied(applied) => Some(&applied.skill_id),
+            Self::ApplyInterrupted(interruption) => Some(&interruption.skill_id),
             Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
             Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
             Self::LogStarted(_)
@@ -43,17 +44,17 @@ impl Event {
         }
     }
 
-    /// Returns what to call the skill that it is about: its id, or the name where there is no id.
+    /// Returns the ID of the skill that the event is about, or its name if there is no ID.
     pub fn skill(&self) -> Option<&str> {
         match self {
-            // What was asked for may be no skill at all.
+            // The requested name may not be a skill at all.
             Self::ActivationFailed(failure) => self.skill_id().or(Some(&failure.name)),
             Self::Installed(record) | Self::Uninstalled(record) => Some(&record.installed.name),
             other => other.skill_id(),
         }
     }
 
-    /// Returns the session that it happened in.
+    /// Returns the ID of the session, if the event has one.
     pub fn session_id(&self) -> Option<&str> {
         match self {
             Self::Deactivated { session_id, .. }
@@ -69,9 +70,9 @@ impl Event {
             Self::ScriptExecuted(execution) => Some(&execution.session_id),
             Self::ScriptFailed(failure) => Some(&failure.session_id),
             Self::ScriptInterrupted(interruption) => Some(&interruption.session_id),
-            Self::CommitFailed(failure) => Some(&failure.session_id),
-            Self::Committed(committed) => Some(&committed.session_id),
-            Self::CommitInterrupted(interruption) => Some(&interruption.session_id),
+            Self::ApplyFailed(failure) => Some(&failure.session_id),
+            Self::Applied(applied) => Some(&applied.session_id),
+            Self::ApplyInterrupted(interruption) => Some(&interruption.session_id),
             Self::PolicyDecided(decision) => Some(&decision.session_id),
             Self::Discovered { .. }
             | Self::Removed { .. }
@@ -86,20 +87,20 @@ impl Event {
         }
     }
 
-    /// Returns whether somebody should look at it.
+    /// Returns whether the event needs review.
     pub fn severity(&self) -> EventSeverity {
         match self {
             Self::ActivationFailed(_)
             | Self::ScriptFailed(_)
             | Self::ScriptInterrupted(_)
-            | Self::CommitFailed(_)
-            | Self::CommitInterrupted(_)
+            | Self::ApplyFailed(_)
+            | Self::ApplyInterrupted(_)
             | Self::BeyondLimits { .. }
             | Self::NotListed { .. }
             | Self::ServedChanged { .. }
             | Self::LogRecovered(_)
             | Self::CheckpointFailed(_)
-            // What it is cannot be told, so it may be anything.
+            // It could be anything.
             | Self::Unknown => EventSeverity::Warning,
             Self::ScriptExecuted(execution) => match execution.record.exit_status {
                 ExitStatus::Success => EventSeverity::Info,
@@ -119,7 +120,7 @@ impl Event {
             | Self::Deactivated { .. }
             | Self::ResourceRead(_)
             | Self::ScriptStarted(_)
-            | Self::Committed(_)
+            | Self::Applied(_)
             | Self::Undone { .. }
             | Self::Installed(_)
             | Self::Uninstalled(_)

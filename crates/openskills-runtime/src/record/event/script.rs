@@ -1,4 +1,4 @@
-//! Events of an execution: its start, and whatever ends it.
+//! Events of an execution: its start and how it ended.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,33 +11,34 @@ use crate::record::process::ProcessIdentity;
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ScriptStart {
-    /// The random id of this execution; the events that end it repeat it.
+    /// Random ID of this execution, repeated by the events that end it.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// Who vouches for the skill.
+    /// The skill's trust level.
     pub source: SkillSource,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host names one.
+    /// Task ID, if the host provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What runs, seen from the skill.
+    /// The script or module that runs, relative to the skill folder.
     pub script: String,
-    /// Its arguments, without secrets.
+    /// Arguments, with secrets redacted.
     pub arguments: Vec<String>,
-    /// The digest of its arguments and its input, as in the record.
+    /// Digest of the arguments and the input, as in the execution record.
     pub input_hash: String,
-    /// The digest of the skill's content.
+    /// Digest of the skill's content.
     pub hash: String,
-    /// The digest of everything that may run.
+    /// Digest of everything that may run.
     pub bundle_sha256: String,
-    /// What it was granted.
+    /// Permissions granted to the script.
     pub granted: Vec<String>,
-    /// Guarantees of the sandbox that the user gave up with `--allow-degraded`.
+    /// Sandbox guarantees that the user gave up with `--allow-degraded`.
     pub allow_degraded: Vec<String>,
-    /// What is to become of what it writes: `direct`, `dry-run`, `dropped`, or `pending` where its end decides.
-    pub writes: Writing,
+    /// What happens to the files it writes: `direct`, `dry-run`, `dropped`, or `pending` if that depends on how it
+    /// ends.
+    pub writes: WriteMode,
     /// The process that runs it.
     pub process: ProcessIdentity,
 }
@@ -47,137 +48,137 @@ pub struct ScriptStart {
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ScriptFailure {
-    /// The id of the execution.
+    /// Execution ID.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host names one.
+    /// Task ID, if the host provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What was to run, seen from the skill.
+    /// The script or module to run, relative to the skill folder.
     pub script: String,
-    /// The code of the error.
+    /// Error code.
     pub code: String,
-    /// The error.
+    /// Error message.
     pub reason: String,
-    /// Whether files of the workspace may have been changed.
+    /// Whether files in the workspace may have changed.
     pub may_have_written: bool,
 }
 
-/// A script whose process was killed while it ran. What is absent could not be read from the marker that the process left.
+/// A script whose process was killed while it ran. Fields that could not be determined are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ScriptInterruption {
-    /// The id of the execution. Everything else is what its `skill.script_started` says.
+    /// Execution ID. The other fields repeat its `skill.script_started` event.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host named one.
+    /// Task ID, if the host provided one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What ran, seen from the skill.
+    /// The script or module that ran, relative to the skill folder.
     pub script: String,
     /// When it started, RFC 3339.
     pub started_at: String,
-    /// What happened to the workspace while it ran: `direct` writes, or nothing that stays (`dropped`).
-    pub writes: Writing,
-    /// Whether files of the workspace may have been changed.
+    /// What happened to the files it wrote: written to the workspace (`direct`) or discarded (`dropped`).
+    pub writes: WriteMode,
+    /// Whether files in the workspace may have changed.
     pub may_have_written: bool,
-    /// The process that is gone.
+    /// The process that was killed.
     pub process: ProcessIdentity,
 }
 
-/// A script that ran.
+/// A script that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct ScriptExecution {
-    /// The id of the execution.
+    /// Execution ID.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// Who vouches for the skill.
+    /// The skill's trust level.
     pub source: SkillSource,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// The task, if the host names one.
+    /// Task ID, if the host provides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What ran, seen from the skill.
+    /// The script or module that ran, relative to the skill folder.
     pub script: String,
-    /// The digest of the skill's content.
+    /// Digest of the skill's content.
     pub hash: String,
-    /// The digest of everything that may have run.
+    /// Digest of everything that could run.
     pub bundle_sha256: String,
-    /// What held while it ran.
+    /// Sandbox guarantees that were enforced while it ran.
     pub enforced: Vec<String>,
-    /// System calls that it tried and was not let.
+    /// System calls that it tried and the sandbox blocked.
     pub violations: Vec<String>,
-    /// Hosts that it asked for, and whether it was let.
+    /// Hosts that it tried to reach, and whether each was allowed.
     pub reached: Vec<String>,
-    /// What it changed in its workspace, before any of it was committed; the first of it, where it is much.
+    /// What it changed in its workspace, before any of it was applied. Long lists are truncated.
     pub changes: Vec<String>,
-    /// How many changes there are.
+    /// Total number of changes.
     pub change_count: usize,
     /// How it ended.
     pub ended: ExecutionEnd,
-    /// What is to become of them. A commit that then fails is an event of its own.
-    pub writes: Writing,
-    /// Whether files of the workspace may have been changed: always so with direct writes, however it ended.
+    /// What happens to the changes. If applying them fails, a separate event says so.
+    pub writes: WriteMode,
+    /// Whether files in the workspace may have changed. Always true for direct writes, however it ended.
     pub may_have_written: bool,
-    /// More of it, if it was WebAssembly.
+    /// Details of a WebAssembly run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wasm: Option<WasmExecution>,
-    /// What it did.
+    /// The execution record.
     pub record: ExecutionRecord,
 }
 
-/// What there is to know of a module that ran.
+/// Details of a WebAssembly run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WasmExecution {
-    /// The digest of the module.
+    /// Module digest.
     pub module_sha256: String,
-    /// How many steps it took.
+    /// How many instructions it executed, counted as fuel.
     pub fuel: u64,
-    /// The most memory that it had, in bytes.
+    /// Peak memory in bytes.
     pub memory_bytes: u64,
-    /// Whether it ran inside the operating system's sandbox.
+    /// Whether it ran inside the operating system's sandbox as well.
     pub staged: bool,
-    /// What it did that it may not, if it was ended for that.
+    /// Why it trapped, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trap: Option<String>,
-    /// What random numbers and clocks followed from.
+    /// Seed of its random numbers and clocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What it takes to run it again, where a seed makes that worth while.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub again: Option<Again>,
-    /// Why it cannot be run again, although there is a seed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_again: Option<String>,
-    /// The number of the event that it repeats.
+    /// What is needed to run it again. Present only if there is a seed.
+    #[serde(alias = "again", skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<RepeatInput>,
+    /// Why it cannot be run again despite the seed.
+    #[serde(alias = "notAgain", skip_serializing_if = "Option::is_none")]
+    pub not_repeatable: Option<String>,
+    /// Number of the event that this execution repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
 }
 
-/// What it takes to run a module again.
+/// What is needed to run a module again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Again {
-    /// Its arguments.
+pub struct RepeatInput {
+    /// Arguments.
     pub args: Vec<String>,
-    /// Its input: JSON, as it was written.
+    /// Input: the JSON text exactly as it was passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// How long it may take, in milliseconds.
+    /// Time limit in milliseconds.
     pub timeout_ms: u64,
-    /// How much memory it may use, in bytes.
+    /// Memory limit in bytes.
     pub memory_bytes: u64,
 }
 
@@ -185,162 +186,163 @@ pub struct Again {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "how", deny_unknown_fields)]
 pub enum ExecutionEnd {
-    /// By itself.
+    /// It exited by itself.
     Exited {
         /// The exit code.
         code: i32,
     },
-    /// By a signal that neither openskills nor its user sent.
+    /// It was killed by a signal that neither openskills nor the user sent.
     Signalled {
-        /// The number of the signal.
+        /// Signal number.
         signal: i32,
     },
-    /// It took too long.
+    /// It exceeded the time limit.
     Timeout,
-    /// It took too much memory.
+    /// It exceeded the memory limit.
     Memory,
-    /// A module did what no WebAssembly may do.
+    /// The module trapped.
     Trapped,
-    /// It wrote too much output.
+    /// It exceeded the output limit.
     Output,
-    /// The host or the client cancelled it.
+    /// The host or the client canceled it.
     Cancelled,
-    /// openskills got this signal while it ran, ended it, and applied nothing.
+    /// openskills received this signal during the run, ended it and applied nothing.
     Interrupted {
-        /// The number of the signal.
+        /// Signal number.
         signal: i32,
     },
 }
 
-/// What is to become of what a run wrote.
+/// What happens to the files that a run writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Writing {
-    /// It is committed to the workspace.
-    Commit,
-    /// It is shown, and dropped.
+pub enum WriteMode {
+    /// They are applied to the workspace.
+    #[serde(alias = "commit")]
+    Apply,
+    /// They are shown, then discarded.
     DryRun,
-    /// It is dropped: the run did not end well, or nothing of it stays.
+    /// They are discarded: the run failed, or it had no workspace to apply them to.
     Dropped,
-    /// It was written to the workspace while it ran.
+    /// They were written straight to the workspace.
     Direct,
-    /// It is committed if the run ends well, and dropped otherwise.
+    /// They are applied if the run succeeds and discarded otherwise.
     Pending,
 }
 
-impl Writing {
-    /// Returns whether files of the workspace may have been changed.
+impl WriteMode {
+    /// Returns whether files in the workspace may have changed.
     pub fn may_have_written(self) -> bool {
         match self {
-            Self::Commit | Self::Direct => true,
+            Self::Apply | Self::Direct => true,
             Self::DryRun | Self::Dropped | Self::Pending => false,
         }
     }
 }
 
-/// What a run wrote that was not committed, or not all of it.
+/// Changes of a run that were not applied, or only partly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub struct CommitFailure {
-    /// The id of the execution.
+pub struct ApplyFailure {
+    /// Execution ID.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// What ran, seen from the skill.
+    /// The script or module that ran, relative to the skill folder.
     pub script: String,
-    /// Why.
+    /// Why they were not applied.
     pub reason: String,
-    /// The signal that came before anything was applied; absent where something else went wrong.
+    /// The signal that arrived before anything was applied, if that was the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
 }
 
-/// What a run wrote that was committed, all of it.
+/// Changes of a run that were all applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub struct Committed {
-    /// The id of the execution.
+pub struct Applied {
+    /// Execution ID.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// What ran, seen from the skill.
+    /// The script or module that ran, relative to the skill folder.
     pub script: String,
-    /// How many changes there are.
+    /// Number of changes.
     pub change_count: usize,
 }
 
-/// A commit whose process was killed before it could record how the commit ended: all changes may be in the workspace, some or
-/// none.
+/// Changes whose process was killed before it could record the result of applying them: all, some or none of them may
+/// be in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub struct CommitInterruption {
-    /// The id of the execution. Everything else is what its `skill.script_executed` says.
+pub struct ApplyInterruption {
+    /// Execution ID. The other fields repeat its `skill.script_executed` event.
     pub execution_id: String,
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The session.
+    /// Session ID.
     pub session_id: String,
-    /// What ran, seen from the skill.
+    /// The script or module that ran, relative to the skill folder.
     pub script: String,
-    /// How many changes were to be applied.
+    /// Number of changes that were to be applied.
     pub change_count: u64,
-    /// Whether files of the workspace may have been changed.
+    /// Whether files in the workspace may have changed.
     pub may_have_written: bool,
 }
 
-/// What an execution did, for an audit.
+/// Execution record for audits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ExecutionRecord {
-    /// The skill's id.
+    /// Skill ID.
     pub skill_id: String,
-    /// The version that the skill declares; empty if it declares none.
+    /// Version that the skill declares; empty if it declares none.
     pub version: String,
-    /// The arguments, without secrets.
+    /// Arguments, with secrets redacted.
     pub arguments: Vec<String>,
-    /// The digest of the arguments and the input.
+    /// Digest of the arguments and the input.
     pub input_hash: String,
-    /// The digest of all output, also of what is not kept here.
+    /// Digest of the complete output, including what is truncated here.
     pub output_hash: String,
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub start_time_ms: u64,
-    /// How long it took.
+    /// Run time in milliseconds.
     pub duration_ms: u64,
-    /// What it was granted. Whether it made use of all of it cannot be observed.
+    /// Permissions that were granted to it. Which of them it used cannot be observed.
     pub permissions_granted: Vec<String>,
     /// What it tried and was denied: system calls, hosts, and writes that are never applied.
     pub permissions_denied: Vec<String>,
-    /// Guarantees of the sandbox that the user gave up with `--allow-degraded`.
+    /// Sandbox guarantees that the user gave up with `--allow-degraded`.
     pub allow_degraded: Vec<String>,
     /// How it ended.
     pub exit_status: ExitStatus,
-    /// Its output, cut and without secrets.
+    /// Standard output, truncated and with secrets redacted.
     pub stdout: String,
-    /// Its other output, cut and without secrets.
+    /// Standard error, truncated and with secrets redacted.
     pub stderr: String,
 }
 
-/// How an execution ended.
+/// Overall result of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitStatus {
-    /// With code 0.
+    /// It exited with code 0.
     Success,
-    /// Otherwise.
+    /// It ended in any other way.
     Failed,
-    /// It took too long.
+    /// It exceeded the time limit.
     Timeout,
 }
 
 impl ExitStatus {
-    /// Returns the word for it.
+    /// Returns the value as it is written to the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",

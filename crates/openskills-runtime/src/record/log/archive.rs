@@ -1,4 +1,4 @@
-//! Puts a log aside and starts a new one.
+//! Archives a log and starts a new one.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,12 +12,12 @@ use super::head::Head;
 use super::read::log_files;
 use super::writer::{Log, lock};
 use super::{LogError, head};
-use crate::record::event::LogBefore;
+use crate::record::event::PreviousLog;
 
 const START: &str = "archive-";
 
-/// Moves the files of a log, whole or broken, into a folder beside them, and starts a new log that names it. Returns that
-/// folder; `None` if there was no log.
+/// Moves the files of a log, intact or not, into a subfolder and starts a new log that refers to it. Returns the
+/// subfolder, or `None` if there was no log.
 pub fn archive(log: &Log, now: Timestamp) -> Result<Option<AbsPath>, LogError> {
     let aside = {
         let _held = lock(log.folder())?;
@@ -29,10 +29,10 @@ pub fn archive(log: &Log, now: Timestamp) -> Result<Option<AbsPath>, LogError> {
     Ok(aside)
 }
 
-/// Moves the files of a log whose lock is held.
+/// Moves the files of a log. The caller must hold the log's lock.
 pub(super) fn set_aside(folder: &AbsPath, now: Timestamp) -> Result<Option<AbsPath>, LogError> {
     let head = folder.join(head::FILE);
-    // Whatever stands there: a link, a folder or rubbish is in the way as well.
+    // A symbolic link, a folder or garbage in its place must be moved out of the way as well.
     let has_head = fs::symlink_metadata(head.as_path()).is_ok();
     let files = log_files(folder)?.into_iter().map(|file| file.path);
     let paths: Vec<AbsPath> = files.chain(has_head.then_some(head)).collect();
@@ -63,7 +63,7 @@ fn new_folder(folder: &AbsPath, now: Timestamp) -> Result<AbsPath, LogError> {
     }
 }
 
-/// Returns the folder of the log with this id that was put aside in a folder.
+/// Returns the folder of the archived log with this ID.
 pub(super) fn archive_with_id(folder: &AbsPath, id: &str) -> Option<AbsPath> {
     let is_it = |archived: &AbsPath| {
         Head::load(archived).is_ok_and(|head| head.is_some_and(|head| head.id == id))
@@ -72,7 +72,7 @@ pub(super) fn archive_with_id(folder: &AbsPath, id: &str) -> Option<AbsPath> {
     names.find(|archived| !id.is_empty() && is_it(archived))
 }
 
-/// Returns the names of the folders of logs that were put aside, the oldest first.
+/// Returns the names of the archive folders, oldest first.
 fn archives(folder: &AbsPath) -> Vec<String> {
     let Ok(names) = fs::read_dir(folder.as_path()) else { return Vec::new() };
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -81,20 +81,20 @@ fn archives(folder: &AbsPath) -> Vec<String> {
     names
 }
 
-/// Returns true if a folder is called like one that a log was put aside in.
+/// Returns true if a folder has the name of an archive.
 pub(super) fn is_archive(folder: &AbsPath) -> bool {
     folder.file_name().is_some_and(|name| name.starts_with(START))
 }
 
-/// Returns the log that was last put aside in a folder, for the first event of the next one.
-pub(super) fn last_archive(folder: &AbsPath) -> Option<LogBefore> {
+/// Returns the most recently archived log in a folder, for the first event of the next one.
+pub(super) fn last_archive(folder: &AbsPath) -> Option<PreviousLog> {
     let last = archives(folder).pop()?;
     let archived = folder.join(&last);
     let id = Head::load(&archived).ok().flatten().map(|head| head.id).filter(|id| !id.is_empty());
-    Some(LogBefore { folder: last, id, head: head_text(&archived) })
+    Some(PreviousLog { folder: last, id, head: head_text(&archived) })
 }
 
-/// Returns the head in a folder as it stands there, for whoever follows it.
+/// Returns the raw text of the head in a folder.
 pub(super) fn head_text(folder: &AbsPath) -> Option<String> {
     let bytes = fs::read(folder.join(head::FILE).as_path()).ok()?;
     Some(String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).trim_end().to_owned())

@@ -1,4 +1,4 @@
-//! How one line holds the next: by a plain digest, or by one that needs a key.
+//! Links each line to the previous one, with a plain digest or with one that needs a key.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,12 +12,12 @@ use skill_fs::AbsPath;
 use super::LogError;
 use super::head::Head;
 
-/// The fewest bytes that make a key.
+/// Minimum size of a key in bytes.
 const MIN_KEY: usize = 32;
-/// The most that are read of one.
+/// Maximum size of a key file.
 const MAX_KEY: u64 = 4096;
 
-/// A secret that the chain is made with.
+/// The secret that keys the chain.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Vec<u8>);
 
@@ -28,17 +28,19 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// Reads a key: all bytes of a file but a line break at its end. Nobody but the user may read it.
+    /// Reads a key: the content of a file without a trailing line break. Only the user may have access to the file.
     pub fn load(path: &AbsPath) -> Result<Self, LogError> {
         let failed = |source| LogError::Io { path: path.to_string(), source };
         let wrong = |what: String| LogError::Key { path: path.to_string(), what };
         let metadata = fs::metadata(path.as_path()).map_err(failed)?;
         if metadata.len() > MAX_KEY {
-            return Err(wrong(format!("it has more than {MAX_KEY} bytes")));
+            return Err(wrong(format!("it is larger than {MAX_KEY} bytes")));
         }
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o077 != 0 {
-            return Err(wrong("others may read or write it; `chmod 600` it".to_owned()));
+            return Err(wrong(
+                "other users can read or write it; run `chmod 600` on it".to_owned(),
+            ));
         }
         let mut bytes = fs::read(path.as_path()).map_err(failed)?;
         while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -46,7 +48,7 @@ impl Key {
         }
         if bytes.len() < MIN_KEY {
             return Err(wrong(format!(
-                "it has {} bytes; at least {MIN_KEY} are needed",
+                "it has {} bytes, but at least {MIN_KEY} are required",
                 bytes.len()
             )));
         }
@@ -69,7 +71,7 @@ impl Chain {
         key.map_or(Self::Plain, Self::Keyed)
     }
 
-    /// Returns the word that stands before every digest.
+    /// Returns the algorithm name that precedes every digest.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Plain => "sha256",
@@ -77,12 +79,12 @@ impl Chain {
         }
     }
 
-    /// Returns what the line after `line` holds of it.
+    /// Returns the digest of `line` that the next line contains.
     pub(super) fn link(&self, line: &[u8]) -> Hex {
         self.digest(&[line])
     }
 
-    /// Returns what a line holds of itself where there is a key: the last one has no next to hold it.
+    /// Returns the MAC that a line contains of itself if there is a key: no later line protects the last one.
     pub(super) fn mac(&self, line: &[u8]) -> Option<Hex> {
         match self {
             Self::Plain => None,
@@ -90,30 +92,30 @@ impl Chain {
         }
     }
 
-    /// Returns what the head holds of everything else that it says, and of the last line. It is no link: those can be read
-    /// in the log, and would seal a shorter one.
+    /// Returns the seal of the head, over its other fields and the last line. It differs from a link because links can
+    /// be read in the log and could be used to seal a truncated one.
     pub(super) fn seal(&self, head: &Head, last: &[u8]) -> Hex {
         let Head { schema_version, chain, id, previous, events, first, size, last: length, .. } =
             head;
-        let said = match schema_version {
-            // Of a log of the first format `first` and `last` are outside; they are compared with its files.
+        let sealed = match schema_version {
+            // In the first format, `first` and `last` are not sealed; they are compared with the files.
             1 => format!("openskills log head\n{events}\n{size}\n"),
             _ => format!(
                 "openskills log head {schema_version}\n{chain}\n{id}\n{previous}\n{events}\n{first}\n{size}\n{length}\n"
             ),
         };
-        self.digest(&[said.as_bytes(), last])
+        self.digest(&[sealed.as_bytes(), last])
     }
 
-    /// Returns what a checkpoint is signed with; nothing without a key.
-    pub(super) fn sign(&self, said: &str) -> Option<Hex> {
+    /// Returns the signature of a checkpoint, or `None` without a key.
+    pub(super) fn sign(&self, text: &str) -> Option<Hex> {
         match self {
             Self::Plain => None,
-            Self::Keyed(_) => Some(self.digest(&[b"openskills log checkpoint\n", said.as_bytes()])),
+            Self::Keyed(_) => Some(self.digest(&[b"openskills log checkpoint\n", text.as_bytes()])),
         }
     }
 
-    /// Returns a name of the key that tells nothing of it.
+    /// Returns an identifier of the key that reveals nothing about it.
     pub(super) fn key_id(&self) -> Option<String> {
         match self {
             Self::Plain => None,
@@ -133,7 +135,7 @@ impl Chain {
             }
             Self::Keyed(Key(key)) => {
                 let mut mac: Hmac<Sha256> =
-                    Hmac::new_from_slice(key).expect("a key of any length will do");
+                    Hmac::new_from_slice(key).expect("HMAC accepts keys of any length");
                 parts.iter().for_each(|part| mac.update(part));
                 mac.finalize().into_bytes().into()
             }
@@ -148,5 +150,5 @@ impl Chain {
 }
 
 pub(super) fn text(hex: &Hex) -> &str {
-    std::str::from_utf8(hex).expect("hexadecimal digits are text")
+    std::str::from_utf8(hex).expect("hexadecimal digits are ASCII")
 }

@@ -1,7 +1,7 @@
-//! Checkpoints: how far the log was at a moment, written to a second place that the user names.
+//! Checkpoints: the state of the log at one moment, written to a second destination chosen by the user.
 //!
-//! A folder proves nothing about what it does not hold: an older copy of it, put back as a whole, is a log as good as any.
-//! A checkpoint that lies elsewhere shows that the log was longer, or another one.
+//! A folder proves nothing about what is missing from it: an older copy, restored as a whole, is a valid log. A
+//! checkpoint stored elsewhere shows that the log was longer, or a different one.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to files, sockets and other programs")]
 
@@ -17,36 +17,37 @@ use super::LogError;
 use super::chain::{Chain, Hex, text};
 use super::head::{Head, open_regular, private};
 
-/// The version of the format.
+/// Version of the format.
 const VERSION: u32 = 1;
-/// How a checkpoint begins, wherever in a line it stands.
+/// How a checkpoint starts, anywhere in a line.
 const BEGIN: &str = "{\"openskills_checkpoint\":";
-/// The same inside a text of JSON, as collectors write it.
+/// The same, escaped in a JSON string, as collectors write it.
 const BEGIN_ESCAPED: &str = "{\\\"openskills_checkpoint\\\":";
-/// The most that is read of a file of checkpoints.
+/// Maximum size of a checkpoint file.
 const MAX_FILE: u64 = 256 << 20;
 
-/// How far the log was at a moment.
+/// The state of a log at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// The version of this format.
+    /// Version of this format.
     pub openskills_checkpoint: u32,
-    /// The id of the log.
+    /// ID of the log.
     pub log: String,
-    /// The id of the log that was archived for it.
+    /// ID of the archived log that it continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// The number of its last event.
+    /// Number of its last event.
     pub events: u64,
-    /// The digest of that event's line, which covers all lines before it: `sha256:` or `hmac-sha256:` and 64 digits.
+    /// Digest of that event's line, which covers all earlier lines: `sha256:` or `hmac-sha256:` and 64 hexadecimal
+    /// digits.
     pub head: String,
-    /// When, RFC 3339.
+    /// When it was written, RFC 3339.
     pub time: String,
-    /// Which key signed it; absent without one.
+    /// ID of the key that signed it; absent without a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
-    /// The HMAC of all that; absent without a key.
+    /// HMAC of all other fields; absent without a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<String>,
 }
@@ -63,21 +64,21 @@ impl Checkpoint {
             key_id: chain.key_id(),
             mac: None,
         };
-        checkpoint.mac = chain.sign(&checkpoint.said()).map(|mac| text(&mac).to_owned());
+        checkpoint.mac = chain.sign(&checkpoint.signed_text()).map(|mac| text(&mac).to_owned());
         checkpoint
     }
 
-    /// Returns it as a line of JSON, without a line break.
+    /// Returns the checkpoint as a line of JSON, without a line break.
     pub fn line(&self) -> String {
-        serde_json::to_string(self).expect("texts and numbers are JSON")
+        serde_json::to_string(self).expect("strings and numbers can be serialized")
     }
 
-    /// Returns true if it was signed with the key of a chain, or if there is no key.
+    /// Returns true if the checkpoint is signed with the key of a chain, or if there is no key.
     pub(super) fn is_signed(&self, chain: &Chain) -> bool {
-        chain.sign(&self.said()).is_none_or(|mac| self.mac.as_deref() == Some(text(&mac)))
+        chain.sign(&self.signed_text()).is_none_or(|mac| self.mac.as_deref() == Some(text(&mac)))
     }
 
-    fn said(&self) -> String {
+    fn signed_text(&self) -> String {
         let Self { openskills_checkpoint, log, previous, events, head, time, key_id, mac: _ } =
             self;
         let previous = previous.as_deref().unwrap_or_default();
@@ -86,46 +87,46 @@ impl Checkpoint {
     }
 }
 
-/// A second place.
+/// Where a checkpoint is written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CheckpointPlace {
-    /// A line at the end of a file.
+pub enum CheckpointDestination {
+    /// A file, as a line at its end.
     File(AbsPath),
-    /// A message to the system's log.
+    /// The system log.
     Syslog {
-        /// Its socket.
+        /// Path of its socket.
         socket: AbsPath,
-        /// The number of the facility.
+        /// Facility number.
         facility: u8,
     },
-    /// A record for an OpenTelemetry collector. The host sends it: see [`send_checkpoints_by`].
+    /// An OpenTelemetry collector. The host sends the record: see [`set_checkpoint_sender`].
     Otlp {
-        /// The address of the collector.
+        /// URL of the collector.
         endpoint: String,
-        /// The variable that holds a token for it.
+        /// Environment variable that contains a token for it.
         token_env: Option<String>,
     },
 }
 
-/// Where checkpoints go, and what happens if they cannot.
+/// Where checkpoints go, and what happens if they cannot be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckpointOptions {
-    /// Every place gets every checkpoint.
-    pub places: Vec<CheckpointPlace>,
+    /// Every checkpoint goes to every destination.
+    pub destinations: Vec<CheckpointDestination>,
     /// Whether an append fails if a checkpoint cannot be written. Otherwise that is a warning and an event.
     pub required: bool,
 }
 
-/// Sends a checkpoint to a collector.
+/// A checkpoint to send to a collector.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckpointDelivery<'a> {
-    /// The address of the collector.
+    /// URL of the collector.
     pub endpoint: &'a str,
-    /// The variable that holds a token for it.
+    /// Environment variable that contains a token for it.
     pub token_env: Option<&'a str>,
-    /// What to send. A later checkpoint of the same log covers an earlier one.
+    /// The checkpoint. A later one of the same log supersedes an earlier one.
     pub checkpoint: &'a Checkpoint,
-    /// Whether it has to be there when the call returns; otherwise it may be kept until the command ends.
+    /// Whether it must be delivered before the call returns. Otherwise it may be held until the command ends.
     pub is_urgent: bool,
 }
 
@@ -134,18 +135,18 @@ type Sender = fn(&CheckpointDelivery<'_>) -> Result<(), String>;
 static SENDER: OnceLock<Sender> = OnceLock::new();
 static FAILURE: Mutex<Option<String>> = Mutex::new(None);
 
-/// Names what sends checkpoints to collectors: this library does not talk to the network.
-pub fn send_checkpoints_by(sender: Sender) {
+/// Sets the function that sends checkpoints to collectors. This library does not use the network.
+pub fn set_checkpoint_sender(sender: Sender) {
     let _ = SENDER.set(sender);
 }
 
-/// Returns why a checkpoint was not written since the last call, for a warning.
+/// Returns why a checkpoint could not be written since the last call, for a warning.
 pub fn take_checkpoint_failure() -> Option<String> {
     FAILURE.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-impl CheckpointPlace {
-    /// Returns it in words.
+impl CheckpointDestination {
+    /// Returns the destination as shown to users.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::File(path) => path.to_string(),
@@ -154,7 +155,7 @@ impl CheckpointPlace {
         }
     }
 
-    /// Returns true if it lies in a folder, whichever way it is written.
+    /// Returns true if the destination is inside a folder, even through a symbolic link.
     pub(crate) fn is_below(&self, folder: &AbsPath) -> bool {
         let path = match self {
             Self::File(path) => path.as_path(),
@@ -170,7 +171,8 @@ impl CheckpointPlace {
             Self::File(path) => append(path, &checkpoint.line()).map_err(|error| error.to_string()),
             Self::Syslog { socket, facility } => syslog(socket, *facility, &checkpoint.line()),
             Self::Otlp { endpoint, token_env } => {
-                let sender = SENDER.get().ok_or("this program cannot send to a collector")?;
+                let sender =
+                    SENDER.get().ok_or("this program cannot send checkpoints to a collector")?;
                 let (token_env, is_urgent) = (token_env.as_deref(), options.required);
                 sender(&CheckpointDelivery { endpoint, token_env, checkpoint, is_urgent })
             }
@@ -178,31 +180,31 @@ impl CheckpointPlace {
     }
 }
 
-/// Writes a checkpoint to every place. Returns the first that failed.
+/// Writes a checkpoint to every destination. Returns the first failure.
 pub(super) fn write_to(
     options: &CheckpointOptions,
     checkpoint: &Checkpoint,
 ) -> Result<(), (String, String)> {
     let mut failed = None;
-    for place in &options.places {
-        if let Err(reason) = place.write(checkpoint, options) {
-            let told =
-                format!("cannot write a checkpoint of the log to {}: {reason}", place.shown());
-            *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
-            failed.get_or_insert((place.shown(), reason));
+    for destination in &options.destinations {
+        if let Err(reason) = destination.write(checkpoint, options) {
+            let warning =
+                format!("cannot write a log checkpoint to `{}`: {reason}", destination.shown());
+            *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(warning);
+            failed.get_or_insert((destination.shown(), reason));
         }
     }
     failed.map_or(Ok(()), Err)
 }
 
-/// Writes a line at the end of a regular file, in one call.
+/// Appends a line to a regular file, in one write.
 fn append(path: &AbsPath, line: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     private(&mut options);
     let mut file = options.open(path.as_path())?;
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
+        return Err(std::io::Error::other("not a regular file"));
     }
     file.write_all(format!("{line}\n").as_bytes())
 }
@@ -222,22 +224,22 @@ fn syslog(socket: &AbsPath, facility: u8, line: &str) -> Result<(), String> {
 
 #[cfg(not(unix))]
 fn syslog(_: &AbsPath, _: u8, _: &str) -> Result<(), String> {
-    Err("there is no syslog on this system".to_owned())
+    Err("this system has no syslog".to_owned())
 }
 
-/// Checkpoints that a log is compared with.
+/// Checkpoints to compare a log with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkpoints {
     /// The file that they were read from.
     pub file: String,
-    /// The number of the line of each.
+    /// Line number and checkpoint.
     pub all: Vec<(u64, Checkpoint)>,
-    /// Lines that hold a checkpoint which cannot be read.
+    /// Lines with a checkpoint that cannot be parsed.
     pub malformed: Vec<u64>,
 }
 
 impl Checkpoints {
-    /// Reads a file: one that checkpoints were written to, a syslog, or what a collector wrote. Other lines are passed over.
+    /// Reads a checkpoint file, a syslog file or the output of a collector. Other lines are ignored.
     pub fn load(path: &AbsPath) -> Result<Self, LogError> {
         let failed = |source| LogError::Io { path: path.to_string(), source };
         let missing = || failed(std::io::ErrorKind::NotFound.into());
@@ -246,7 +248,7 @@ impl Checkpoints {
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > MAX_FILE {
             return Err(failed(std::io::Error::other(format!(
-                "it has more than {MAX_FILE} bytes"
+                "it is larger than {MAX_FILE} bytes"
             ))));
         }
         let mut found = Self { file: path.to_string(), ..Self::default() };
@@ -261,13 +263,13 @@ impl Checkpoints {
     }
 }
 
-/// Finds the checkpoint in a line: absent if there is none, empty if it cannot be read.
+/// Finds the checkpoint in a line. Returns `None` if there is none and `Some(None)` if it cannot be parsed.
 fn checkpoint_in(line: &str) -> Option<Option<Checkpoint>> {
     let unescaped;
     let text = match (line.find(BEGIN), line.find(BEGIN_ESCAPED)) {
         (Some(at), _) => &line[at..],
         (None, Some(at)) => {
-            // No value of a checkpoint has a backslash of its own.
+            // The values of a checkpoint contain no backslashes of their own.
             unescaped = line[at..].replace('\\', "");
             &unescaped
         }

@@ -1,79 +1,79 @@
-//! What can be wrong with a log.
+//! Errors of the log.
 
 use std::io;
 
-/// A failure of the log. Whatever was about to happen does not.
+/// A failure of the log. The operation that was to be logged does not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// A file cannot be used.
-    #[error("the log cannot be used: {path}: {source}")]
+    /// A file of the log cannot be used.
+    #[error("cannot use the log: `{path}`: {source}")]
     Io {
         /// The file.
         path: String,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
-    /// Another process holds the lock for too long.
-    #[error("another process holds the log for too long: {path}")]
+    /// Another process has held the lock for too long.
+    #[error("timed out waiting for another process to release the log lock `{path}`")]
     Busy {
-        /// The lock's file.
+        /// The lock file.
         path: String,
     },
-    /// The log is not what was written.
-    #[error("the log is broken: {what}")]
+    /// The log is damaged or has been altered.
+    #[error("the log is damaged or has been altered: {what}")]
     Broken {
-        /// What is wrong.
+        /// What is wrong with it.
         what: String,
     },
     /// The key cannot be used.
-    #[error("the key of the log cannot be used: {path}: {what}")]
+    #[error("cannot use the log key `{path}`: {what}")]
     Key {
-        /// The file.
+        /// The key file.
         path: String,
-        /// Why.
+        /// What is wrong with it.
         what: String,
     },
     /// A checkpoint could not be written, and the configuration requires it.
-    #[error("cannot write a checkpoint of the log to {place}: {reason}")]
+    #[error("cannot write a log checkpoint to `{destination}`: {reason}")]
     Checkpoint {
-        /// The file, socket or address.
-        place: String,
-        /// Why.
+        /// The file, socket or URL.
+        destination: String,
+        /// The underlying error.
         reason: String,
     },
-    /// The log was made with a key and there is none, or the other way round.
-    #[error("the log is chained by {found}, and is to go on by {expected}")]
-    OtherChain {
-        /// How it was made.
+    /// The log uses a key but none is configured, or the other way round.
+    #[error("the log is chained with {found}, but {expected} is configured")]
+    ChainMismatch {
+        /// The algorithm that the log uses.
         found: String,
-        /// How it should go on.
+        /// The algorithm that the configuration asks for.
         expected: String,
     },
 }
 
 impl LogError {
-    /// Returns what to do about it.
+    /// Returns how to resolve the error.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "name the folder of a log, or one file of it; without a name it is your own"
+                "pass a log folder or one of its files, or omit the path to use your own log"
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "see who may read and write it; a log is its user's alone"
+                "check the permissions; a log must be readable and writable by its owner only"
             }
             Self::Io { .. } => return None,
             Self::Key { .. } => {
-                "name the file of the key by --key-file, or by `log.key_file` in config.json"
+                "pass the key file with --key-file, or set `log.key_file` in config.json"
             }
             Self::Checkpoint { .. } => {
-                "fix the place, or set `log.checkpoints.required` to false in config.json"
+                "fix the destination, or set `log.checkpoints.required` to false in config.json"
             }
-            Self::Busy { .. } => "try again; if a stopped process holds it, end that one",
+            Self::Busy { .. } => "try again; if a stopped process holds the lock, end that process",
             Self::Broken { .. } => {
-                "`openskills log verify` says more; `openskills log archive` puts it aside and starts a new one"
+                "run `openskills log verify` for details, or `openskills log archive` to archive this log and start a new one"
             }
-            Self::OtherChain { .. } => {
-                "set `log.key_file` in config.json as it was, or start a new log: openskills log archive"
+            Self::ChainMismatch { .. } => {
+                "restore `log.key_file` in config.json, or run `openskills log archive` to start a new log"
             }
         };
         Some(hint.to_owned())

@@ -1,4 +1,4 @@
-//! Where a log ends. The file has a fixed size, so that one write replaces it.
+//! Records where a log ends. The file has a fixed size, so a single write replaces it.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -11,14 +11,13 @@ use skill_fs::AbsPath;
 use super::LogError;
 use super::chain::{Chain, text};
 
-/// The name of the file.
 pub(super) const FILE: &str = "head.json";
-/// Its size: more than any head needs.
+/// Larger than any head, so that the size never changes.
 const SIZE: usize = 512;
-/// The format that is written. The first one did not seal `first` and `last`, and had no id.
+/// The format that is written. The first one did not seal `first` and `last`, and had no ID.
 pub(super) const VERSION: u32 = 2;
-/// The most that is read of one.
-const MOST: u64 = 4096;
+/// Maximum number of bytes read from a head.
+const MAX_HEAD: u64 = 4096;
 
 /// Where a log ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,26 +26,26 @@ pub(super) struct Head {
     pub(super) schema_version: u32,
     /// How lines are linked.
     pub(super) chain: String,
-    /// The random id of the log; empty in the first format.
+    /// Random ID of the log; empty in the first format.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) id: String,
-    /// The id of the log that was archived for it.
+    /// ID of the archived log that this one continues.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) previous: String,
-    /// How many events there are.
+    /// Number of events.
     pub(super) events: u64,
-    /// The first event of the last file.
+    /// Number of the first event in the last file.
     pub(super) first: u64,
-    /// How many bytes the last file has.
+    /// Size of the last file in bytes.
     pub(super) size: u64,
-    /// How many of them are the last line, with its line break.
+    /// Length of the last line in bytes, line break included.
     pub(super) last: u64,
-    /// The digest of all that and the last line.
+    /// Digest of all other fields and the last line.
     pub(super) seal: String,
 }
 
 impl Head {
-    /// Returns it with its seal; `last` is the last line of the log.
+    /// Returns the head with its seal. `last` is the last line of the log.
     pub(super) fn sealed(self, chain: &Chain, last: &[u8]) -> Self {
         let seal = text(&chain.seal(&self, last)).to_owned();
         Self { seal, ..self }
@@ -58,13 +57,13 @@ impl Head {
         let failed = |source| LogError::Io { path: path.to_string(), source };
         let Some(file) = open_regular(&path)? else { return Ok(None) };
         let mut bytes = Vec::new();
-        file.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
-        let broken = |what: String| LogError::Broken { what: format!("{path} {what}") };
+        file.take(MAX_HEAD).read_to_end(&mut bytes).map_err(failed)?;
+        let broken = |what: String| LogError::Broken { what: format!("`{path}` {what}") };
         let head: Self = serde_json::from_slice(&bytes)
             .map_err(|error| broken(format!("is malformed: {error}")))?;
         if head.schema_version > VERSION {
             let what = format!(
-                "has the format {}; this openskills knows 1 to {VERSION}",
+                "has format version {}; this version of openskills reads versions 1 to {VERSION}",
                 head.schema_version
             );
             return Err(broken(what));
@@ -84,11 +83,11 @@ impl Head {
         if is_possible {
             Ok(Some(head))
         } else {
-            Err(broken("is malformed: it cannot be true".to_owned()))
+            Err(broken("is malformed: its fields contradict each other".to_owned()))
         }
     }
 
-    /// Replaces the head of the log in `folder`. The first one is there as a whole or not at all.
+    /// Replaces the head of the log in `folder`. A new head is created atomically.
     pub(super) fn save(&self, folder: &AbsPath) -> Result<File, LogError> {
         let path = folder.join(FILE);
         let failed = |source| LogError::Io { path: path.to_string(), source };
@@ -116,7 +115,7 @@ impl Head {
     }
 }
 
-/// Opens a regular file, and never waits for anything else; `None` if there is nothing.
+/// Opens a regular file without blocking on anything else. Returns `None` if there is none.
 pub(super) fn open_regular(path: &AbsPath) -> Result<Option<File>, LogError> {
     let failed = |source| LogError::Io { path: path.to_string(), source };
     let mut options = OpenOptions::new();
@@ -128,23 +127,23 @@ pub(super) fn open_regular(path: &AbsPath) -> Result<Option<File>, LogError> {
         Err(error) => return Err(failed(error)),
     };
     let is_file = file.metadata().map_err(failed)?.is_file();
-    if is_file { Ok(Some(file)) } else { Err(failed(io::Error::other("it is not a regular file"))) }
+    if is_file { Ok(Some(file)) } else { Err(failed(io::Error::other("not a regular file"))) }
 }
 
-/// Follows no link at the end of a path, and waits for nobody at the other end of a pipe.
+/// Does not follow a symbolic link at the end of a path, and does not block on a pipe.
 pub(super) fn no_links(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let flags = i32::try_from(flags.bits()).expect("flags are small numbers");
+        let flags = i32::try_from(flags.bits()).expect("the flags fit in an i32");
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
     }
     #[cfg(not(unix))]
     let _ = options;
 }
 
-/// Makes new files the user's alone.
+/// Makes new files accessible to the user only.
 pub(super) fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

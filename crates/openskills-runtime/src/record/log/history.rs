@@ -1,4 +1,4 @@
-//! Proves a log with everything that came before it: the archives that it follows, and the checkpoints of all of them.
+//! Verifies a log together with its history: the archives that it continues and the checkpoints of all of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -12,22 +12,22 @@ use super::read::Source;
 use super::runs::Runs;
 use super::verify::{Checked, LogProblem, LogReport, MAX_PROBLEMS, check};
 use super::{Checkpoints, Key, LogError};
-use crate::LogBefore;
+use crate::PreviousLog;
 
-/// What a log is held to.
+/// What to verify a log against.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VerifyOptions<'a> {
-    /// The key of the log, and then those of archives that were made with another one.
+    /// The key of the log, then those of archives that used a different one.
     pub keys: &'a [Key],
-    /// Checkpoints that lie elsewhere.
+    /// Checkpoints stored elsewhere.
     pub checkpoints: Option<&'a Checkpoints>,
-    /// Folders that archives were moved to: each is one, or holds some.
+    /// Folders that archives were moved to: each is an archive, or contains some.
     pub archives: &'a [AbsPath],
-    /// Whether there must be a log: one with a key or checkpoints that is not there did not stay as it was written.
+    /// Whether a log must exist. If one with a key or checkpoints is missing, it was removed.
     pub must_exist: bool,
 }
 
-/// Looks at every line of a log, and compares it with checkpoints that lie elsewhere.
+/// Verifies every line of a log, and compares the log with checkpoints stored elsewhere.
 pub fn verify_against(
     source: &Source,
     key: Option<&Key>,
@@ -37,7 +37,7 @@ pub fn verify_against(
     verify_with(source, &VerifyOptions { keys: &keys, checkpoints, ..VerifyOptions::default() })
 }
 
-/// Looks at every line of a log and of the archives that it follows, and compares all of them with checkpoints.
+/// Verifies every line of a log and of the archives that it continues, and compares all of them with checkpoints.
 pub fn verify_with(source: &Source, options: &VerifyOptions<'_>) -> Result<LogReport, LogError> {
     let chain = Chain::new(options.keys.first().cloned());
     let own = check(source, &chain, options.checkpoints)?;
@@ -47,17 +47,17 @@ pub fn verify_with(source: &Source, options: &VerifyOptions<'_>) -> Result<LogRe
     match source {
         Source::Folder(folder) | Source::Copy(folder) if !is_there => {
             if must_exist || options.checkpoints.is_some() {
-                let what = "there is no log: it was removed, or nothing was written yet";
+                let what = "no log found: it was removed, or nothing has been written yet";
                 history.problem(folder.to_string(), None, what.to_owned());
             }
         }
         Source::Folder(folder) | Source::Copy(folder) => {
-            history.archives(own.before, folder);
+            history.archives(own.previous, folder);
         }
         Source::File(_) => {}
     }
     if let Some(checkpoints) = options.checkpoints {
-        let seen = SeenLog { chain, links: own.links, end: own.end };
+        let seen = CheckedLog { chain, links: own.links, end: own.end };
         let own = OwnLog { head: own.head.as_ref(), seen, is_there };
         history.compare(checkpoints, source, own);
     }
@@ -67,29 +67,29 @@ pub fn verify_with(source: &Source, options: &VerifyOptions<'_>) -> Result<LogRe
     Ok(report)
 }
 
-/// Digests of events that checkpoints know of, as they were found.
+/// Digests of the events that checkpoints refer to, as found in the log.
 pub(super) type Links = HashMap<u64, Option<super::chain::Hex>>;
 
 struct History<'a> {
     options: &'a VerifyOptions<'a>,
     report: LogReport,
     runs: Runs,
-    /// Logs that were looked at, by their ids.
-    seen: HashMap<String, SeenLog>,
+    /// The logs that were verified, by ID.
+    seen: HashMap<String, CheckedLog>,
 }
 
-/// What checkpoints are compared with.
-struct SeenLog {
+/// The parts of a verified log that checkpoints are compared with.
+struct CheckedLog {
     chain: Chain,
     links: Links,
-    /// The number of its last event.
+    /// Number of its last event.
     end: u64,
 }
 
 /// The log itself, as opposed to its archives.
 struct OwnLog<'a> {
     head: Option<&'a Head>,
-    seen: SeenLog,
+    seen: CheckedLog,
     is_there: bool,
 }
 
@@ -100,32 +100,32 @@ impl History<'_> {
         }
     }
 
-    /// Follows what each log says of the one before it.
-    fn archives(&mut self, before: Option<LogBefore>, folder: &AbsPath) {
+    /// Follows the references from each log to the previous one.
+    fn archives(&mut self, before: Option<PreviousLog>, folder: &AbsPath) {
         let mut visited = HashSet::new();
         let mut next = before;
         while let Some(before) = next.take() {
             let name = before.folder.clone();
             let found = match self.find(&before, folder) {
-                Found::There(found) => found,
-                Found::Another(found) => {
-                    let what =
-                        "it is not the log that was put aside here: head.json is another one";
+                PreviousLogLookup::Found(found) => found,
+                PreviousLogLookup::Mismatch(found) => {
+                    let what = "this is not the log that was archived here: head.json differs";
                     self.problem(found.to_string(), None, what.to_owned());
                     continue;
                 }
-                Found::Headless => {
-                    let told =
-                        format!("{name} had no head when it was put aside, and is not checked");
-                    self.report.notes.push(told);
+                PreviousLogLookup::Headless => {
+                    let note = format!(
+                        "`{name}` had no head.json when it was archived, so it was not verified"
+                    );
+                    self.report.notes.push(note);
                     continue;
                 }
-                Found::Missing => {
-                    let id = before.id.as_deref().unwrap_or("of an earlier format");
-                    let told = format!(
-                        "the log {id} was put aside in {name}, which is not here: nothing is said of it; if it was moved, name its folder by --archive DIR"
+                PreviousLogLookup::Missing => {
+                    let id = before.id.as_deref().unwrap_or("in an earlier format");
+                    let note = format!(
+                        "log {id} was archived in `{name}`, which is missing and was not verified; if it was moved, pass its folder with --archive DIR"
                     );
-                    self.report.notes.push(told);
+                    self.report.notes.push(note);
                     continue;
                 }
             };
@@ -139,8 +139,8 @@ impl History<'_> {
         }
     }
 
-    /// Looks at one archive. Returns what it says of the log before it.
-    fn archive(&mut self, folder: &AbsPath) -> Result<Option<LogBefore>, LogError> {
+    /// Verifies one archive. Returns its reference to the log before it.
+    fn archive(&mut self, folder: &AbsPath) -> Result<Option<PreviousLog>, LogError> {
         let source = Source::Copy(folder.clone());
         let is_plain = Head::load(folder)?.is_some_and(|head| head.chain == Chain::Plain.name());
         let keyed = self.options.keys.iter().cloned().map(Chain::Keyed);
@@ -160,7 +160,7 @@ impl History<'_> {
             }
         }
         let Some((chain, checked)) = best else { return Ok(None) };
-        let Checked { report, head, before, links, end, runs } = checked;
+        let Checked { report, head, previous, links, end, runs } = checked;
         for problem in report.problems {
             let is_head = problem.file == FILE;
             let file = if is_head { folder.join(FILE).to_string() } else { problem.file };
@@ -169,48 +169,48 @@ impl History<'_> {
         self.report.archives += 1;
         self.runs.after(runs);
         if let Some(head) = head.filter(|head| !head.id.is_empty()) {
-            self.seen.insert(head.id, SeenLog { chain, links, end });
+            self.seen.insert(head.id, CheckedLog { chain, links, end });
         }
-        Ok(before)
+        Ok(previous)
     }
 
-    /// Finds the log that another one follows: it has the head that the other one says it had.
-    fn find(&self, before: &LogBefore, folder: &AbsPath) -> Found {
-        let Some(head) = &before.head else { return Found::Headless };
+    /// Finds the log that another one continues: its head must be the one recorded in that log's first event.
+    fn find(&self, before: &PreviousLog, folder: &AbsPath) -> PreviousLogLookup {
+        let Some(head) = &before.head else { return PreviousLogLookup::Headless };
         let is_name = !before.folder.is_empty() && !before.folder.contains(['/', '\\', '\0']);
         let is_name = is_name && before.folder != "." && before.folder != "..";
-        let mut places: Vec<AbsPath> = Vec::new();
-        let beside = folder.parent().filter(|_| is_archive(folder));
+        let mut candidates: Vec<AbsPath> = Vec::new();
+        let parent = folder.parent().filter(|_| is_archive(folder));
         if is_name {
-            places.push(folder.join(&before.folder));
-            places.extend(beside.map(|parent| parent.join(&before.folder)));
-            places.extend(self.options.archives.iter().map(|place| place.join(&before.folder)));
+            candidates.push(folder.join(&before.folder));
+            candidates.extend(parent.map(|parent| parent.join(&before.folder)));
+            candidates.extend(self.options.archives.iter().map(|path| path.join(&before.folder)));
         }
-        places.extend(self.options.archives.iter().cloned());
-        let there: Vec<(AbsPath, String)> = places
+        candidates.extend(self.options.archives.iter().cloned());
+        let there: Vec<(AbsPath, String)> = candidates
             .into_iter()
-            .filter_map(|place| head_text(&place).map(|text| (place, text)))
+            .filter_map(|path| head_text(&path).map(|text| (path, text)))
             .collect();
-        if let Some((place, _)) = there.iter().find(|(_, text)| text == head) {
-            return Found::There(place.clone());
+        if let Some((path, _)) = there.iter().find(|(_, text)| text == head) {
+            return PreviousLogLookup::Found(path.clone());
         }
-        let called_so =
-            there.into_iter().find(|(place, _)| place.file_name() == Some(&before.folder));
-        called_so.map_or(Found::Missing, |(place, _)| Found::Another(place))
+        let same_name =
+            there.into_iter().find(|(path, _)| path.file_name() == Some(&before.folder));
+        same_name.map_or(PreviousLogLookup::Missing, |(path, _)| PreviousLogLookup::Mismatch(path))
     }
 
-    /// Compares the log and its archives with checkpoints. One that is shorter than a checkpoint of it, another one, or gone, is
-    /// not what was written.
+    /// Compares the log and its archives with checkpoints. A log that is shorter than one of its checkpoints, differs
+    /// from it or is missing has been altered.
     fn compare(&mut self, checkpoints: &Checkpoints, source: &Source, own: OwnLog<'_>) {
         let OwnLog { head, seen, is_there } = own;
         let file = &checkpoints.file;
         for line in &checkpoints.malformed {
-            let what = "the checkpoint cannot be read";
+            let what = "cannot parse this checkpoint";
             self.problem(file.clone(), Some(*line), what.to_owned());
         }
         let id = head.map(|head| head.id.clone()).filter(|id| !id.is_empty());
         if is_there && id.is_none() {
-            let what = "only the whole folder of a log can be compared with checkpoints";
+            let what = "only a whole log folder can be compared with checkpoints";
             return self.problem(file.clone(), None, what.to_owned());
         }
         if let Some(id) = &id {
@@ -222,7 +222,7 @@ impl History<'_> {
             let is_after = id.is_some() && one.previous == id && self.is_trusted(one);
             if is_after && matches!(source, Source::Folder(_)) {
                 let what = format!(
-                    "this log was archived before {}, and another one followed: an older copy was put back",
+                    "this log was archived before {} and replaced by a new one: an older copy was restored",
                     one.time
                 );
                 self.problem(file.clone(), Some(*line), what);
@@ -235,7 +235,7 @@ impl History<'_> {
             }
         }
         if let Some(id) = id.as_ref().filter(|_| compared == 0) {
-            self.problem(file.clone(), None, format!("it has no checkpoint of this log ({id})"));
+            self.problem(file.clone(), None, format!("no checkpoint of this log ({id})"));
         }
         self.report.checkpoints = Some(compared);
         let related = match (source, &head) {
@@ -245,10 +245,10 @@ impl History<'_> {
         self.gone(checkpoints, |id| seen.contains_key(id) || related.contains(id));
     }
 
-    /// Tells of logs that checkpoints know of, and that are nowhere.
+    /// Reports logs that checkpoints refer to but that no longer exist.
     fn gone(&mut self, checkpoints: &Checkpoints, is_known: impl Fn(&str) -> bool) {
         let mut last: BTreeMap<&str, (u64, &Checkpoint)> = BTreeMap::new();
-        let mut strangers: BTreeSet<&str> = BTreeSet::new();
+        let mut unsigned: BTreeSet<&str> = BTreeSet::new();
         for (line, one) in checkpoints.all.iter().filter(|(_, one)| !is_known(&one.log)) {
             if self.is_trusted(one) {
                 let newest = last.entry(&one.log).or_insert((*line, one));
@@ -256,27 +256,28 @@ impl History<'_> {
                     *newest = (*line, one);
                 }
             } else {
-                strangers.insert(&one.log);
+                unsigned.insert(&one.log);
             }
         }
         for (id, (line, one)) in last {
             let what = format!(
-                "the log {id} had {} events at {}, its last checkpoint, and is gone: it is neither this log nor an archive that this one follows; if it was moved, name its folder by --archive DIR",
+                "log {id} is missing: it had {} events at its last checkpoint, {}, and is neither this log nor an archive of it; if it was moved, pass its folder with --archive DIR",
                 one.events, one.time
             );
             self.problem(checkpoints.file.clone(), Some(line), what);
         }
-        if !strangers.is_empty() {
-            let told = format!(
-                "{} also has checkpoints of {} other logs that this key did not sign: whether they were yours is not known",
+        if !unsigned.is_empty() {
+            let note = format!(
+                "`{}` also has checkpoints of other logs ({}) that are not signed with this key, so they might not be yours",
                 checkpoints.file,
-                strangers.len()
+                unsigned.len()
             );
-            self.report.notes.push(told);
+            self.report.notes.push(note);
         }
     }
 
-    /// Returns the ids of logs before and after one, by what checkpoints say: a copy of one log need not have them.
+    /// Returns the IDs of the logs before and after this one according to checkpoints. A copy of a single log need not
+    /// have them.
     fn related(&self, checkpoints: &Checkpoints, head: &Head) -> BTreeSet<String> {
         let trusted = checkpoints.all.iter().map(|(_, one)| one).filter(|one| self.is_trusted(one));
         let links: BTreeMap<&str, &str> =
@@ -300,37 +301,37 @@ impl History<'_> {
         related
     }
 
-    /// Returns true if one who has a key signed a checkpoint.
+    /// Returns true if a checkpoint is signed with one of the keys.
     fn is_trusted(&self, one: &Checkpoint) -> bool {
         self.options.keys.iter().any(|key| one.is_signed(&Chain::Keyed(key.clone())))
     }
 }
 
-/// Where the log before another one is.
-enum Found {
-    There(AbsPath),
-    /// Something else stands in its place.
-    Another(AbsPath),
-    /// It had no head, so nothing can be held against it.
+/// The result of looking for the previous log.
+enum PreviousLogLookup {
+    Found(AbsPath),
+    /// A different log is in its place.
+    Mismatch(AbsPath),
+    /// It had no head, so there is nothing to verify it against.
     Headless,
     Missing,
 }
 
-/// Returns what is wrong with a log by one of its checkpoints.
-fn differs(one: &Checkpoint, log: &SeenLog) -> Option<String> {
-    let SeenLog { chain, links, end } = log;
+/// Returns how a log contradicts one of its checkpoints.
+fn differs(one: &Checkpoint, log: &CheckedLog) -> Option<String> {
+    let CheckedLog { chain, links, end } = log;
     if !one.is_signed(chain) {
-        return Some("the checkpoint was not written by one who has the key".to_owned());
+        return Some("this checkpoint is not signed with the key".to_owned());
     }
     let link = links.get(&one.events).copied().flatten();
     match link.map(|link| format!("{}:{}", chain.name(), text(&link))) {
         Some(link) if link == one.head => None,
         Some(_) => Some(format!(
-            "event {} is another one than at {}: the log was rewritten",
+            "event {} differs from the checkpoint at {}: the log was rewritten",
             one.events, one.time
         )),
         None => Some(format!(
-            "the log ends at event {end}, but had {} events at {}: events were removed, or an older copy was put back",
+            "the log ends at event {end}, but had {} events at {}: events were removed, or an older copy was restored",
             one.events, one.time
         )),
     }

@@ -1,8 +1,9 @@
-//! Executions that began and have not ended: a marker file each, whose lock the kernel holds for the process that runs it.
+//! Marker files of executions that have started and not ended. The process that runs an execution holds a file lock on
+//! its marker.
 //!
-//! A marker says nothing but its name, the id of the execution: whoever may write the folder can make one, so everything that is
-//! recorded because of it is what the log says of that execution already. Markers are made and looked at under the lock of the
-//! log alone, so none is seen before its own lock is held.
+//! A marker contains nothing; its name is the ID of the execution. Anyone who can write to the folder can create one,
+//! so only executions that the log itself says are unfinished are recorded as interrupted. Markers are created and
+//! inspected only under the log's lock, so no process ever sees a marker that is not locked yet.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -14,23 +15,24 @@ use skill_fs::{AbsPath, make_private_folder};
 use super::head::private;
 use super::{LogError, Sync};
 
-/// The folder of the markers, in that of the log.
+/// Folder of the markers, inside the log folder.
 const FOLDER: &str = "open";
-/// How the names of markers end.
+/// File extension of markers.
 const END: &str = ".json";
-/// How many are looked at at once.
+/// Most markers to process at once.
 const MAX_MARKERS: usize = 1000;
 
-/// An execution that began. Dropped without [`close`](Self::close), it counts as interrupted once its process is gone.
+/// An execution that has started. If it is dropped without [`close`](Self::close), it counts as interrupted once its
+/// process is gone.
 #[derive(Debug)]
 pub(crate) struct OpenRun {
     path: AbsPath,
-    /// Its lock is held as long as it is open.
+    /// Locked for as long as this is open.
     _lock: File,
 }
 
 impl OpenRun {
-    /// Makes the marker of an execution. The lock of the log must be held.
+    /// Creates the marker of an execution. The caller must hold the log's lock.
     pub(super) fn begin(folder: &AbsPath, id: &str, sync: Sync) -> Result<Self, LogError> {
         let folder = folder.join(FOLDER);
         make_private_folder(&folder).map_err(|error| LogError::Io {
@@ -51,9 +53,9 @@ impl OpenRun {
         Ok(Self { path, _lock: file })
     }
 
-    /// Removes the marker: whatever ended the execution is in the log.
+    /// Removes the marker, once the end of the execution is in the log.
     pub(crate) fn close(self) {
-        // One that stays is removed by the next process, which sees that end in the log.
+        // If this fails, the next process removes it, since the log has the end of the execution.
         let _ = fs::remove_file(self.path.as_path());
     }
 }
@@ -61,31 +63,31 @@ impl OpenRun {
 /// A marker that no process holds.
 pub(super) struct Marker {
     path: AbsPath,
-    /// Held until the end is in the log.
+    /// Held until the end of the execution is in the log.
     _lock: File,
-    /// The id of the execution.
+    /// Execution ID.
     pub(super) id: String,
 }
 
 impl Marker {
-    /// Removes the marker.
     pub(super) fn remove(self) {
         let _ = fs::remove_file(self.path.as_path());
     }
 }
 
-/// Finds markers that no process holds. The lock of the log must be held. What cannot be looked at is left for the next one.
+/// Returns markers that no process holds. The caller must hold the log's lock. A marker that cannot be opened is left
+/// for the next process.
 pub(super) fn abandoned(folder: &AbsPath) -> Vec<Marker> {
     let folder = folder.join(FOLDER);
     let Ok(entries) = fs::read_dir(folder.as_path()) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let found = names.filter_map(|name| look_at(&folder, &name));
+    let found = names.filter_map(|name| open_marker(&folder, &name));
     let mut found: Vec<Marker> = found.take(MAX_MARKERS).collect();
     found.sort_unstable_by(|one, other| one.id.cmp(&other.id));
     found
 }
 
-fn look_at(folder: &AbsPath, name: &str) -> Option<Marker> {
+fn open_marker(folder: &AbsPath, name: &str) -> Option<Marker> {
     let id = name.strip_suffix(END)?;
     if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

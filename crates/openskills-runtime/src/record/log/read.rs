@@ -1,4 +1,4 @@
-//! Reads a log: a folder as the runtime writes it, or one file of it.
+//! Reads a log: a folder as the runtime writes it, or a single file of one.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -24,10 +24,10 @@ pub(super) fn file_name(first: u64) -> String {
 /// A file of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFile {
-    /// Its first event, by its name; 0 if the name does not say.
+    /// Number of its first event, taken from its name; 0 if the name does not contain it.
     pub(super) first: u64,
     pub(super) path: AbsPath,
-    /// How much of it is to be read.
+    /// How many bytes of it to read.
     pub(super) size: u64,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn log_files(folder: &AbsPath) -> Result<Vec<LogFile>, LogError> {
         let name = entry.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix(START)?.strip_suffix(END));
         let first = number.and_then(|number| number.parse().ok());
-        // Only what is called exactly so is a file of the log.
+        // Ignore files whose name only resembles one of the log, such as an unpadded number.
         if let Some(first) = first.filter(|first| name.to_str() == Some(&file_name(*first))) {
             let size = entry.metadata().map_err(failed)?.len();
             files.push(LogFile { first, path: folder.join(file_name(first)), size });
@@ -55,27 +55,27 @@ pub(super) fn log_files(folder: &AbsPath) -> Result<Vec<LogFile>, LogError> {
     Ok(files)
 }
 
-/// A log to be read.
+/// A log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// The log that this program writes: a folder, with its head.
+    /// The log that this program writes: a folder with a head.
     Folder(AbsPath),
-    /// The same, somebody else's: it may be a stranger's, and nothing in it is touched.
+    /// Any other log folder. It may be untrusted, and nothing in it is changed.
     Copy(AbsPath),
-    /// One file of a log.
+    /// A single file of a log.
     File(AbsPath),
 }
 
-/// A log as it was at one moment, while others go on writing.
+/// A log at one moment, while other processes may keep writing.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) files: Vec<LogFile>,
-    /// Absent for a single file, and for a log that was not begun.
+    /// `None` for a single file, and for a log that has not been started.
     pub(super) head: Option<Head>,
 }
 
 impl Source {
-    /// Returns the source that a path means.
+    /// Returns the source at a path.
     pub fn at(path: &AbsPath) -> Result<Self, LogError> {
         let metadata = fs::metadata(path.as_path())
             .map_err(|source| LogError::Io { path: path.to_string(), source })?;
@@ -95,8 +95,8 @@ impl Source {
         };
         let is_own =
             matches!(self, Self::Folder(_)) && folder.join(super::head::FILE).as_path().exists();
-        let _held = if is_own { held(folder)? } else { None };
-        // The head first: lines behind it are no fault, a head that knows of more than the files is one.
+        let _held = if is_own { lock_if_writable(folder)? } else { None };
+        // Read the head first: lines after the end it records are fine, but missing ones are not.
         let head = Head::load(folder)?;
         Ok(Snapshot { files: log_files(folder)?, head })
     }
@@ -108,7 +108,7 @@ impl Source {
             from,
             files: Vec::new().into_iter(),
             open: None,
-            place: 0,
+            offset: 0,
             line: Vec::new(),
             number: 0,
             seen: 0,
@@ -118,7 +118,7 @@ impl Source {
         Ok(entries)
     }
 
-    /// Returns the last `count` events, in order, and then those that are written meanwhile.
+    /// Returns the last `count` events in order, followed by those written in the meantime.
     pub fn last_entries(&self, count: u64) -> Result<Entries, LogError> {
         let last = match self.snapshot()?.head {
             Some(head) => head.events,
@@ -128,8 +128,9 @@ impl Source {
     }
 }
 
-/// Takes the lock of a log that is read. Where nothing can be written, nobody else writes by the same way, and it is read without.
-fn held(folder: &AbsPath) -> Result<Option<File>, LogError> {
+/// Locks a log for reading. If the folder is not writable, the log is read without the lock, since no one can write
+/// through this path.
+fn lock_if_writable(folder: &AbsPath) -> Result<Option<File>, LogError> {
     match lock(folder) {
         Ok(file) => Ok(Some(file)),
         Err(LogError::Io { source, .. })
@@ -144,38 +145,38 @@ fn held(folder: &AbsPath) -> Result<Option<File>, LogError> {
     }
 }
 
-/// Events, one after the other.
+/// The events of a log, in order.
 #[derive(Debug)]
 pub struct Entries {
     source: Source,
-    /// The number of the next event that is wanted.
+    /// Number of the next event to return.
     from: u64,
     files: IntoIter<LogFile>,
     open: Option<(LogFile, BufReader<Take<File>>)>,
-    /// What was read of the last file.
-    place: u64,
+    /// Offset in the open file.
+    offset: u64,
     line: Vec<u8>,
-    /// The number of that line in its file, as far as this reading goes.
+    /// Line number in that file, counted from where this reader started.
     number: u64,
-    /// The number of the last event that was returned.
+    /// Number of the last event returned.
     seen: u64,
-    /// The id of the log.
+    /// ID of the log.
     log: Option<String>,
 }
 
 impl Entries {
-    /// Looks for events that were written since the last one was returned.
+    /// Checks for events written since the last one was returned.
     pub fn more(&mut self) -> Result<(), LogError> {
         let snapshot = self.source.snapshot()?;
-        // A log that was put aside: the next one starts anew.
+        // The log was archived: start again with the new one.
         if let Some(head) = &snapshot.head {
             let is_shorter = head.id.is_empty() && head.events < self.seen;
             if is_shorter || self.log.as_ref().is_some_and(|known| *known != head.id) {
-                (self.from, self.seen, self.place, self.open) = (1, 0, 0, None);
+                (self.from, self.seen, self.offset, self.open) = (1, 0, 0, None);
             }
             self.log = Some(head.id.clone());
         }
-        // Whole lines behind the head count as well: an older head, put back, hides nothing.
+        // Whole lines after the recorded end count as well, so that restoring an older head hides nothing.
         let mut files = snapshot.files;
         let last = self.open.take().map(|(file, _)| file.first);
         let wanted =
@@ -183,19 +184,19 @@ impl Entries {
         let start = files.iter().rposition(wanted).unwrap_or(0);
         files.drain(..start);
         if last.is_none() {
-            self.place = 0;
+            self.offset = 0;
         }
         self.files = files.into_iter();
         self.advance()
     }
 
-    /// Opens the next file, from where it was left.
+    /// Opens the next file, at the offset reached so far.
     fn advance(&mut self) -> Result<(), LogError> {
         let Some(file) = self.files.next() else { return Ok(()) };
         let failed = |source| LogError::Io { path: file.path.to_string(), source };
         let Some(mut opened) = open_regular(&file.path)? else { return Ok(()) };
-        opened.seek(SeekFrom::Start(self.place)).map_err(failed)?;
-        let reader = BufReader::new(opened.take(file.size.saturating_sub(self.place)));
+        opened.seek(SeekFrom::Start(self.offset)).map_err(failed)?;
+        let reader = BufReader::new(opened.take(file.size.saturating_sub(self.offset)));
         self.open = Some((file, reader));
         Ok(())
     }
@@ -206,19 +207,19 @@ impl Entries {
             let read = reader
                 .read_until(b'\n', &mut self.line)
                 .map_err(|source| LogError::Io { path: file.path.to_string(), source })?;
-            // Half a line was left by a killed process, or is being written.
+            // An incomplete line was left by a killed process, or is being written right now.
             let read = if self.line.ends_with(b"\n") { read } else { 0 };
-            self.place += read as u64;
+            self.offset += read as u64;
             self.number += 1;
             if read == 0 {
                 if self.files.len() == 0 {
                     return Ok(None);
                 }
-                (self.place, self.number) = (0, 0);
+                (self.offset, self.number) = (0, 0);
                 self.advance()?;
                 continue;
             }
-            // Whether it is JSON need not be known of what is not wanted.
+            // Lines before the requested ones need not be valid JSON.
             let is_early = linked(&self.line).is_some_and(|line| line.seq < self.from);
             if !is_early {
                 let entry = Entry::parse(&self.line).map_err(|error| match error {

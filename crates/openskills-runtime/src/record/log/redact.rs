@@ -1,9 +1,9 @@
-//! Takes secrets out of text before it is written.
+//! Redacts secrets in text before it is written.
 //!
-//! First by value: whatever a run was given by name (variables, secrets) is known exactly, also in the encodings that programs
-//! print it in. Then by sign: tokens of well-known services, private keys, credentials in an address, and what stands behind a
-//! name such as `PASSWORD=`, `--token` or `mysql -p`. What has neither cannot be known; the log is the user's alone for that
-//! reason. Rather too much is taken out than too little. Text is cut after this, never before.
+//! First by value: the variables and secrets that a run was given are known exactly, and are found in the usual
+//! encodings too. Then by appearance: tokens of well-known services, private keys, credentials in URLs, and what
+//! follows a name such as `PASSWORD=`, `--token` or `mysql -p`. Anything else cannot be recognized, which is why only
+//! the user can read the log. When in doubt, text is redacted. Text is truncated after this, never before.
 
 mod forms;
 mod names;
@@ -19,49 +19,50 @@ use serde_json::{Map, Value};
 pub(crate) use names::is_secret_name;
 use values::Values;
 
-/// What stands for a secret.
+/// Replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// How often a text is looked at: what is taken out may bring a name and a value together.
+/// How many passes to make: removing something may bring a name and a value together.
 const MAX_PASSES: usize = 4;
 
-/// Places of secrets in a text.
+/// Byte ranges of secrets in a text.
 type Ranges = Vec<(usize, usize)>;
 
-/// Takes secrets out of text: those that it was told of, and those that show themselves.
+/// Redacts secrets in text: given values, and secrets that are recognizable as such.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     values: Values,
 }
 
 impl Redactor {
-    /// Returns one that knows these values. Of a short one only whole words are taken out, of a very short one nothing.
+    /// Creates a redactor for these values. Short values are only redacted as whole words, and very short ones not at
+    /// all.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         Self { values: Values::new(values) }
     }
 
-    /// Returns `text` without secrets.
+    /// Returns `text` with secrets redacted.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.until_clean(text, |text, ranges| {
             self.values.find(text, ranges);
-            by_sign(text, ranges);
+            by_appearance(text, ranges);
         })
     }
 
-    /// Returns a name without secrets that somebody else has cut: the beginning of a value at its end is one.
-    pub(crate) fn redact_cut(&self, name: &str) -> String {
+    /// Redacts a name that someone else has truncated: the start of a value at its end counts as a secret.
+    pub(crate) fn redact_truncated(&self, name: &str) -> String {
         let mut ranges = Vec::new();
-        self.values.find_cut(name, &mut ranges);
+        self.values.find_truncated(name, &mut ranges);
         self.redact(&without(name, ranges)).into_owned()
     }
 
-    /// Returns what was kept of so many bytes, without what may be half a secret where they were cut.
+    /// Returns what was kept of `total` bytes, without what may be part of a secret at the point of truncation.
     pub(crate) fn whole<'b>(&self, kept: &'b [u8], total: u64) -> &'b [u8] {
         let dropped = if total > kept.len() as u64 { self.values.reach() } else { 0 };
         &kept[..kept.len().saturating_sub(dropped)]
     }
 
-    /// Returns `text` without the values that it was told of.
+    /// Returns `text` with only the given values redacted.
     pub fn redact_values<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.until_clean(text, |text, ranges| self.values.find(text, ranges))
     }
@@ -80,11 +81,11 @@ impl Redactor {
             }
             clean = Cow::Owned(next);
         }
-        // Text that goes on changing was made for that.
+        // Text that keeps changing was crafted to do so.
         Cow::Borrowed(REDACTED)
     }
 
-    /// Takes secrets out of every text in a value, and out of its keys.
+    /// Redacts secrets in every string of a value, and in its keys.
     pub fn redact_all(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -105,7 +106,7 @@ impl Redactor {
         }
     }
 
-    /// Returns the arguments of a program without secrets. An option may say that what follows it is one.
+    /// Returns the arguments of a program with secrets redacted. An option may mark the next argument as a secret.
     pub fn redact_arguments(&self, arguments: &[String]) -> Vec<String> {
         let mut clean: Vec<String> = Vec::with_capacity(arguments.len());
         for (at, argument) in arguments.iter().enumerate() {
@@ -120,8 +121,8 @@ impl Redactor {
     }
 }
 
-/// Finds secrets that show themselves, also with colors and letters without width in between.
-fn by_sign(text: &str, ranges: &mut Ranges) {
+/// Finds secrets by their appearance, even with color codes and zero-width characters in between.
+fn by_appearance(text: &str, ranges: &mut Ranges) {
     let find = |text: &str, ranges: &mut Ranges| {
         forms::private_keys(text, ranges);
         forms::addresses(text, ranges);
@@ -132,25 +133,25 @@ fn by_sign(text: &str, ranges: &mut Ranges) {
         options::options(text, ranges);
     };
     find(text, ranges);
-    if let Some(seen) = stream::seen(text) {
+    if let Some(visible) = stream::visible(text) {
         let mut found = Vec::new();
-        find(seen.text().expect("letters alone were left out"), &mut found);
+        find(visible.text().expect("only whole characters were removed"), &mut found);
         found.retain(|(start, end)| start < end);
-        ranges.extend(found.into_iter().map(|(start, end)| seen.place(start, end)));
+        ranges.extend(found.into_iter().map(|(start, end)| visible.source_range(start, end)));
     }
 }
 
-/// Takes secrets out of every text in a value, by their signs alone.
+/// Redacts secrets in every string of a value, by their appearance alone.
 pub(crate) fn redact_all(value: &mut Value) {
     Redactor::default().redact_all(value);
 }
 
-/// Returns `text` without the secrets that show themselves.
+/// Returns `text` with secrets redacted that are recognizable by their appearance.
 pub fn redact(text: &str) -> Cow<'_, str> {
     Redactor::default().redact(text)
 }
 
-/// Returns a text without what is in `ranges`. Secrets that touch or overlap are one.
+/// Returns a text with `ranges` redacted. Adjacent and overlapping ranges are merged.
 fn without(text: &str, mut ranges: Ranges) -> String {
     ranges.retain(|(start, end)| start < end);
     ranges.sort_unstable();

@@ -1,4 +1,5 @@
-//! Executions that the log itself knows of as not ended: what a marker may be the reason to record.
+//! Executions that have started but not ended according to the log itself. Only these are recorded as interrupted when
+//! their marker is abandoned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
@@ -13,33 +14,34 @@ use super::read::log_files;
 use super::{Entry, LogError};
 use crate::Event;
 use crate::record::event::{
-    CommitInterruption, ScriptExecution, ScriptInterruption, ScriptStart, Writing,
+    ApplyInterruption, ScriptExecution, ScriptInterruption, ScriptStart, WriteMode,
 };
 
-/// What every event of an execution has in its line, as it is written.
-const KINDS: [&[u8]; 2] = [b"\"event\":\"skill.script_", b"\"event\":\"skill.commit"];
+/// The start of every event of an execution, as it appears in a line. `skill.commit` is from earlier versions.
+const KINDS: [&[u8]; 3] =
+    [b"\"event\":\"skill.script_", b"\"event\":\"skill.appl", b"\"event\":\"skill.commit"];
 
-/// Executions without an end, by their ids.
+/// Executions that have not ended, by ID.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    unended: BTreeMap<String, Unended>,
-    /// Those that ended, which may have begun in a log before.
+    unfinished: BTreeMap<String, UnfinishedRun>,
+    /// Executions that have ended, which may have started in the previous log.
     ended: BTreeSet<String>,
 }
 
-/// How far an execution came, and when it came there.
+/// How far an execution got, and when.
 #[derive(Debug, Clone)]
-pub(super) enum Unended {
-    /// It began.
+pub(super) enum UnfinishedRun {
+    /// It started.
     Running { start: Box<ScriptStart>, at: String },
-    /// It ended, and what it wrote was to be applied.
-    Committing { end: Box<ScriptExecution>, at: String },
-    /// An event of it is in the log that this version cannot read: how far it came is not known, so nothing is concluded.
+    /// It ended, and its changes were about to be applied.
+    Applying { end: Box<ScriptExecution>, at: String },
+    /// The log has an event of it that this version cannot read, so how far it got is unknown.
     Unreadable { at: String },
 }
 
 impl Runs {
-    /// Reads the log in `folder`. What one without the key wrote says nothing.
+    /// Reads the log in `folder`. Lines that were not written with the key are ignored.
     pub(super) fn read(&mut self, folder: &AbsPath, chain: &Chain) -> Result<(), LogError> {
         for file in log_files(folder)? {
             let failed = |source| LogError::Io { path: file.path.to_string(), source };
@@ -57,7 +59,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Takes one line of a log into account; they come in order.
+    /// Processes one line of a log. Lines must come in order.
     pub(super) fn see(&mut self, line: &[u8]) {
         let Ok(entry) = Entry::parse(line) else { return };
         if entry.unreadable.is_some() {
@@ -66,19 +68,21 @@ impl Runs {
         let Entry { event, time: at, .. } = entry;
         let ended = match event {
             Event::ScriptStarted(start) => {
-                self.unended.insert(start.execution_id.clone(), Unended::Running { start, at });
+                self.unfinished
+                    .insert(start.execution_id.clone(), UnfinishedRun::Running { start, at });
                 return;
             }
-            Event::ScriptExecuted(end) if is_commit(&end) => {
-                self.unended.insert(end.execution_id.clone(), Unended::Committing { end, at });
+            Event::ScriptExecuted(end) if is_applying(&end) => {
+                self.unfinished
+                    .insert(end.execution_id.clone(), UnfinishedRun::Applying { end, at });
                 return;
             }
             Event::ScriptExecuted(end) => end.execution_id,
             Event::ScriptFailed(failure) => failure.execution_id,
             Event::ScriptInterrupted(interruption) => interruption.execution_id,
-            Event::Committed(committed) => committed.execution_id,
-            Event::CommitFailed(failure) => failure.execution_id,
-            Event::CommitInterrupted(interruption) => interruption.execution_id,
+            Event::Applied(applied) => applied.execution_id,
+            Event::ApplyFailed(failure) => failure.execution_id,
+            Event::ApplyInterrupted(interruption) => interruption.execution_id,
             Event::Discovered { .. }
             | Event::Removed { .. }
             | Event::Activated(_)
@@ -100,68 +104,69 @@ impl Runs {
             | Event::CheckpointFailed(_)
             | Event::Unknown => return,
         };
-        self.unended.remove(&ended);
+        self.unfinished.remove(&ended);
         self.ended.insert(ended);
     }
 
-    /// Takes an event into account whose fields this version does not know: its name and its execution are enough to tell a beginning
-    /// from an end.
+    /// Processes an event with fields that this version does not know. Its name and execution ID are enough to tell a
+    /// start from an end.
     fn see_unreadable(&mut self, entry: &Entry) {
         let Some(id) = entry.fields.get("executionId").and_then(Value::as_str) else { return };
         let at = entry.time.clone();
         match entry.name.as_str() {
-            // What an execution wrote may still be to be applied.
+            // Its changes may still have to be applied.
             "skill.script_started" | "skill.script_executed" => {
-                self.unended.insert(id.to_owned(), Unended::Unreadable { at });
+                self.unfinished.insert(id.to_owned(), UnfinishedRun::Unreadable { at });
             }
             _ => {
-                self.unended.remove(id);
+                self.unfinished.remove(id);
                 self.ended.insert(id.to_owned());
             }
         }
     }
 
-    /// Takes the log before this one into account.
+    /// Adds the runs of the log before this one.
     pub(super) fn after(&mut self, before: Self) {
-        for (id, run) in before.unended.into_iter().filter(|(id, _)| !self.ended.contains(id)) {
-            self.unended.entry(id).or_insert(run);
+        for (id, run) in before.unfinished.into_iter().filter(|(id, _)| !self.ended.contains(id)) {
+            self.unfinished.entry(id).or_insert(run);
         }
         self.ended.extend(before.ended);
     }
 
-    /// Returns how far an execution came that has not ended.
-    pub(super) fn unended(&self, id: &str) -> Option<&Unended> {
-        self.unended.get(id)
+    /// Returns how far an execution got if it has not ended.
+    pub(super) fn unfinished(&self, id: &str) -> Option<&UnfinishedRun> {
+        self.unfinished.get(id)
     }
 
-    /// Returns what there is to say of every execution without an end.
+    /// Returns a note for every execution that has not ended.
     pub(super) fn notes(&self) -> Vec<String> {
-        let note = |(id, run): (&String, &Unended)| match run {
-            Unended::Running { at, .. } => format!(
-                "the execution {id} began at {at} and has no end: it still runs, or its process was killed and that is not recorded yet"
+        let note = |(id, run): (&String, &UnfinishedRun)| match run {
+            UnfinishedRun::Running { at, .. } => format!(
+                "execution {id} started at {at} and has not ended: it is still running, or its process was killed and the log does not say so yet"
             ),
-            Unended::Committing { at, .. } => format!(
-                "the execution {id} ended at {at}, and how its changes were applied is not recorded: that is being done, or its process was killed"
+            UnfinishedRun::Applying { at, .. } => format!(
+                "execution {id} ended at {at}, but the log does not say whether its changes were applied: that is in progress, or its process was killed"
             ),
-            Unended::Unreadable { at } => format!(
-                "the execution {id} has an event of {at} that this version cannot read; whether it ended is not known"
+            UnfinishedRun::Unreadable { at } => format!(
+                "execution {id} has an event from {at} that this version cannot read; it is unknown whether it ended"
             ),
         };
-        self.unended.iter().map(note).collect()
+        self.unfinished.iter().map(note).collect()
     }
 }
 
-impl Unended {
-    /// Returns the event that ends it, if its process is gone; `None` while that runs.
+impl UnfinishedRun {
+    /// Returns the event that ends the execution, or `None` while its process is running.
     pub(super) fn interrupted(&self) -> Option<Event> {
         match self {
             Self::Running { start, .. } if start.process.is_running() => None,
             Self::Running { start, at } => {
                 let writes = match start.writes {
-                    Writing::Direct => Writing::Direct,
-                    Writing::Commit | Writing::DryRun | Writing::Dropped | Writing::Pending => {
-                        Writing::Dropped
-                    }
+                    WriteMode::Direct => WriteMode::Direct,
+                    WriteMode::Apply
+                    | WriteMode::DryRun
+                    | WriteMode::Dropped
+                    | WriteMode::Pending => WriteMode::Dropped,
                 };
                 Some(Event::ScriptInterrupted(Box::new(ScriptInterruption {
                     execution_id: start.execution_id.clone(),
@@ -176,7 +181,7 @@ impl Unended {
                 })))
             }
             Self::Unreadable { .. } => None,
-            Self::Committing { end, .. } => Some(Event::CommitInterrupted(CommitInterruption {
+            Self::Applying { end, .. } => Some(Event::ApplyInterrupted(ApplyInterruption {
                 execution_id: end.execution_id.clone(),
                 skill_id: end.skill_id.clone(),
                 session_id: end.session_id.clone(),
@@ -188,13 +193,13 @@ impl Unended {
     }
 }
 
-/// Returns true if a line may be about an execution: a quick look, before it is read.
+/// Returns true if a line may be about an execution. A cheap check before the line is parsed.
 pub(super) fn is_about_a_run(line: &[u8]) -> bool {
     KINDS.iter().any(|kind| memchr::memmem::find(line, kind).is_some())
 }
 
-fn is_commit(executed: &ScriptExecution) -> bool {
-    executed.writes == Writing::Commit && executed.change_count > 0
+fn is_applying(executed: &ScriptExecution) -> bool {
+    executed.writes == WriteMode::Apply && executed.change_count > 0
 }
 
 #[cfg(test)]
@@ -208,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_neither_forgotten_nor_ended() {
+    fn an_unreadable_event_starts_or_ends_a_run_by_its_name() {
         let mut runs = Runs::default();
-        runs.see(&line("skill.script_started", r#","writes":"another way""#));
-        let run = runs.unended("x").expect("it began");
-        assert!(run.interrupted().is_none(), "nothing is concluded of it");
+        runs.see(&line("skill.script_started", r#","writes":"unknown""#));
+        let run = runs.unfinished("x").expect("it has started");
+        assert!(run.interrupted().is_none(), "nothing is concluded from it");
         assert!(runs.notes()[0].contains("this version cannot read"), "{:?}", runs.notes());
         runs.see(&line("skill.script_failed", r#","kind":7"#));
-        assert!(runs.unended("x").is_none(), "its end is known by its name");
+        assert!(runs.unfinished("x").is_none(), "its name says that it ended");
     }
 }

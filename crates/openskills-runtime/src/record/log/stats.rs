@@ -1,4 +1,4 @@
-//! What a log says of every skill, in numbers.
+//! Event counts for each skill in a log.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,41 @@ use super::{Entry, LogError};
 use crate::decide::policy::Decision;
 use crate::{Event, ExitStatus};
 
-/// The numbers of a log.
+/// Event counts of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stats {
-    /// How many events were counted.
+    /// Number of events counted.
     pub events: u64,
-    /// By the id of the skill.
+    /// Counts by skill ID.
     pub skills: BTreeMap<String, SkillStats>,
 }
 
-/// The numbers of one skill.
+/// Event counts of one skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillStats {
-    /// How often it was activated, repetitions included.
+    /// How often it was activated, repeated activations included.
     pub activations: u64,
-    /// How often that failed.
+    /// How often an activation failed.
     pub activation_failures: u64,
-    /// How many of its files were read.
+    /// How often one of its files was read.
     pub resource_reads: u64,
-    /// How many of its scripts were started.
+    /// How often one of its scripts was started.
     pub script_runs: u64,
-    /// How many of those did not succeed, were not started, or were interrupted.
+    /// How many script runs failed, could not be started, or were interrupted.
     pub script_failures: u64,
-    /// Decisions of the policy: allowed.
+    /// Policy decisions that allowed a request.
     pub allowed: u64,
-    /// Decisions of the policy: the user was to be asked.
+    /// Policy decisions to ask the user.
     pub asked: u64,
-    /// Decisions of the policy: denied.
+    /// Policy decisions that denied a request.
     pub denied: u64,
-    /// The last event, RFC 3339.
+    /// Time of the last event, RFC 3339.
     pub last: String,
 }
 
-/// Counts events.
+/// Counts the events of each skill.
 pub fn stats(
     entries: impl IntoIterator<Item = Result<Entry, LogError>>,
 ) -> Result<Stats, LogError> {
@@ -81,15 +81,15 @@ impl SkillStats {
                 Decision::Ask => self.asked += 1,
                 Decision::Deny => self.denied += 1,
             },
-            // A start is counted by what ends it.
+            // A start is counted by the event that ends it.
             Event::ScriptStarted(_)
             | Event::Discovered { .. }
             | Event::Removed { .. }
             | Event::Deactivated { .. }
-            | Event::CommitFailed(_)
-            | Event::Committed(_)
+            | Event::ApplyFailed(_)
+            | Event::Applied(_)
             | Event::Undone { .. }
-            | Event::CommitInterrupted(_)
+            | Event::ApplyInterrupted(_)
             | Event::BeyondLimits { .. }
             | Event::NotListed { .. }
             | Event::ServedChanged { .. }

@@ -1,4 +1,4 @@
-//! Proves that a log is what was written, as far as that can be proven.
+//! Verifies that a log has not been altered, as far as that can be proven.
 
 use std::io::Read;
 
@@ -14,76 +14,76 @@ use super::line::{Linked, follows, is_own, linked};
 use super::read::{LogFile, Snapshot, Source};
 use super::runs::{Runs, is_about_a_run};
 use super::{Checkpoints, Entry, Key, LogError};
-use crate::{Event, LogBefore};
+use crate::{Event, PreviousLog};
 
-/// How much is looked at at once.
+/// How many bytes to process at once.
 const CHUNK: u64 = 8 << 20;
-/// The longest line there can be.
+/// Maximum length of a line.
 const MAX_LINE: usize = 64 << 20;
-/// How many problems are told; the first ones say it all.
+/// Maximum number of problems to report. The first ones matter most.
 pub(super) const MAX_PROBLEMS: usize = 100;
 
-/// What a look at a log found.
+/// Result of verifying a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogReport {
-    /// Whether nothing is wrong.
+    /// Whether no problems were found.
     pub valid: bool,
-    /// How many events there are.
+    /// Number of events.
     pub events: u64,
-    /// How many bytes they have.
+    /// Total size in bytes.
     pub bytes: u64,
-    /// How many files they are in.
+    /// Number of files.
     pub files: usize,
-    /// Whether the chain is made with a key: only then it shows a log that was written anew as a whole.
+    /// Whether the chain uses a key. Without one, a completely rewritten log is not detected.
     pub keyed: bool,
-    /// Whether the end was compared with the head; not so for a single file.
+    /// Whether the end was compared with the head, which is not possible for a single file.
     pub end_checked: bool,
-    /// How many checkpoints of this log were compared with it; absent if none were asked for.
+    /// Number of checkpoints of this log that it was compared with; absent if none were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoints: Option<usize>,
-    /// How many archives that it follows were checked as well.
+    /// Number of archives that were verified as well.
     pub archives: usize,
-    /// What is wrong, in order.
+    /// The problems found, in order.
     pub problems: Vec<LogProblem>,
-    /// What is not wrong by itself: executions without an end, archives that are elsewhere.
+    /// Remarks that are not problems in themselves: executions that have not ended, archives that are missing.
     pub notes: Vec<String>,
 }
 
-/// Something that is wrong with a log.
+/// A problem in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogProblem {
-    /// The number of the event that it is about.
+    /// Number of the event concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The file.
     pub file: String,
-    /// The line of the file; absent where it is about the end.
+    /// Line in the file; absent if the problem concerns the end of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
 }
 
-/// A log that was looked at by itself.
+/// A log that was verified on its own.
 pub(super) struct Checked {
     pub(super) report: LogReport,
     pub(super) head: Option<Head>,
-    pub(super) before: Option<LogBefore>,
-    /// The digests of the events that checkpoints know of.
+    pub(super) previous: Option<PreviousLog>,
+    /// The digests of the events that checkpoints refer to.
     pub(super) links: Links,
-    /// The number of its last event.
+    /// Number of its last event.
     pub(super) end: u64,
     pub(super) runs: Runs,
 }
 
-/// Looks at every line of a log, and at nothing else.
+/// Verifies every line of a log, without its archives or checkpoints.
 pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError> {
     Ok(check(source, &Chain::new(key.cloned()), None)?.report)
 }
 
-/// Looks at every line of one log.
+/// Verifies every line of one log.
 pub(super) fn check(
     source: &Source,
     chain: &Chain,
@@ -107,9 +107,12 @@ pub(super) fn check(
         runs: Runs::default(),
     };
     if let Some(head) = head.as_ref().filter(|head| head.chain != chain.name()) {
-        let wanted =
-            if keyed { "it was made without a key" } else { "it needs its key: --key-file FILE" };
-        let message = format!("the log is chained by {}; {wanted}", head.chain);
+        let wanted = if keyed {
+            "it was written without a key"
+        } else {
+            "pass its key with --key-file FILE"
+        };
+        let message = format!("the log is chained with {}; {wanted}", head.chain);
         check.in_head(None, message);
         return Ok(check.done(head.clone().into()));
     }
@@ -119,7 +122,10 @@ pub(super) fn check(
     match &head {
         Some(head) => check.head(head, &files),
         None if !check.is_single && !files.is_empty() => {
-            check.in_head(None, "it is gone, so the end cannot be checked".to_owned());
+            check.in_head(
+                None,
+                "the file is missing, so the end of the log cannot be verified".to_owned(),
+            );
         }
         None => {}
     }
@@ -131,7 +137,7 @@ impl Check<'_> {
         self.report.valid = self.report.problems.is_empty();
         let end = self.before.map_or(0, |(seq, _)| seq);
         let Self { report, follows, wanted, runs, .. } = self;
-        Checked { report, head, before: follows, links: wanted, end, runs }
+        Checked { report, head, previous: follows, links: wanted, end, runs }
     }
 
     fn in_head(&mut self, seq: Option<u64>, message: String) {
@@ -139,49 +145,49 @@ impl Check<'_> {
         self.report.problems.push(LogProblem { seq, file, line: None, message });
     }
 
-    /// Compares everything that the head says with the files: whoever reads the log goes by it.
+    /// Compares every field of the head with the files, since readers rely on them.
     fn head(&mut self, head: &Head, files: &[LogFile]) {
         self.report.end_checked = true;
         let seen = self.before.map_or(0, |(seq, _)| seq);
         if seen < head.events {
             let cut = if seen + 1 == head.events {
-                format!("event {} was cut off", head.events)
+                format!("event {} was removed from the end", head.events)
             } else {
-                format!("events {} to {} were cut off", seen + 1, head.events)
+                format!("events {} to {} were removed from the end", seen + 1, head.events)
             };
             return self.in_head(Some(seen + 1), cut);
         }
         if !is_sealed(self.chain, head, self.last.as_ref().map(|last| last.line.as_slice())) {
             let what = if head.events == 0 {
-                "head.json was not written by this log".to_owned()
+                "head.json does not belong to this log".to_owned()
             } else {
-                format!("event {} was changed, or head.json was", head.events)
+                format!("event {} or head.json was changed", head.events)
             };
             return self.in_head(Some(head.events), what);
         }
-        // A gap in the files is told of already, and moves the end.
+        // A gap in the files was reported already, and it moves the end.
         let is_whole = self.report.problems.is_empty() && head.events > 0;
         if let Some(last) = self.last.as_ref().filter(|_| is_whole) {
             let found = (last.first, last.end, last.line.len() as u64);
             if found != (head.first, head.size, head.last) {
-                let what = "head.json names another end than the files have".to_owned();
+                let what = "head.json does not match the end of the files".to_owned();
                 return self.in_head(Some(head.events), what);
             }
         }
-        // A file that begins behind the end is what a killed process left; the next append takes it over.
+        // A file that starts after the end was left by a killed process; the next append continues it.
         let is_next = |file: &&LogFile| file.first > head.first && file.first != head.events + 1;
         if let Some(file) = files.iter().find(is_next) {
-            let what = format!("{} is behind the end that head.json names", file.path);
+            let what = format!("`{}` is past the end recorded in head.json", file.path);
             return self.in_head(Some(file.first), what);
         }
         let id = self.started.as_deref().filter(|_| !head.id.is_empty());
         if id.is_some_and(|id| id != head.id) {
-            self.in_head(Some(1), "head.json has the id of another log".to_owned());
+            self.in_head(Some(1), "head.json contains the ID of another log".to_owned());
         }
     }
 }
 
-/// Returns true if the head is of this end. A last event that is missing was told of already.
+/// Returns true if the seal of the head matches the last event. A missing last event was reported already.
 fn is_sealed(chain: &Chain, head: &Head, last: Option<&[u8]>) -> bool {
     let last = match (head.events, last) {
         (0, _) => b"",
@@ -191,11 +197,11 @@ fn is_sealed(chain: &Chain, head: &Head, last: Option<&[u8]>) -> bool {
     text(&chain.seal(head, last)) == head.seal
 }
 
-/// The last event that the head knows of, as it was found.
+/// The last event that the head covers, as found in the files.
 struct Last {
-    /// Its line, with its line break.
+    /// Its line, line break included.
     line: Vec<u8>,
-    /// The first event of its file, by the file's name.
+    /// Number of the first event in its file, taken from the file name.
     first: u64,
     /// Where its line ends in that file.
     end: u64,
@@ -204,36 +210,36 @@ struct Last {
 struct Check<'a> {
     chain: &'a Chain,
     report: LogReport,
-    /// The number of the event before, and what the next one must hold of it.
+    /// Number and digest of the previous event.
     before: Option<(u64, Hex)>,
     last: Option<Last>,
-    /// The id in the first event.
+    /// The ID in the first event.
     started: Option<String>,
-    /// What the first event says of the log before.
-    follows: Option<LogBefore>,
+    /// The reference to the previous log in the first event.
+    follows: Option<PreviousLog>,
     file: String,
     line: u64,
     is_single: bool,
-    /// The number of the last event that the head knows of.
+    /// Number of the last event that the head covers.
     end: Option<u64>,
-    /// Events that checkpoints know of, and their digests as they are found.
+    /// The events that checkpoints refer to, with their digests once they are found.
     wanted: Links,
     runs: Runs,
 }
 
-/// A line that was looked at.
-struct SeenLine {
-    /// Its own digest.
+/// A parsed line.
+struct ParsedLine {
+    /// Digest of the line.
     link: Hex,
-    /// What the chain needs of it; absent if it is no event.
-    linked: Option<SeenEvent>,
+    /// `None` if the line is not an event.
+    linked: Option<ParsedEvent>,
 }
 
-/// What the chain needs of an event.
-struct SeenEvent {
+/// The fields of an event that the chain needs.
+struct ParsedEvent {
     seq: u64,
     prev: String,
-    /// Whether one who has the key wrote it.
+    /// Whether it was written with the key.
     is_own: bool,
     is_about_a_run: bool,
 }
@@ -245,29 +251,30 @@ impl Check<'_> {
         let Some(opened) = open_regular(&file.path)? else { return Ok(()) };
         let mut reader = opened.take(file.size);
         let mut bytes = Vec::new();
-        let mut place = 0;
+        let mut offset = 0;
         loop {
             let read = (&mut reader).take(CHUNK).read_to_end(&mut bytes).map_err(failed)?;
             let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-            self.lines(&bytes[..end], file.first, place);
-            place += end as u64;
+            self.lines(&bytes[..end], file.first, offset);
+            offset += end as u64;
             bytes.drain(..end);
             if read == 0 || bytes.len() > MAX_LINE {
                 break;
             }
         }
-        // What a killed process left behind the end is taken over or noted by the next event: it is not wrong by itself.
+        // What a killed process left after the end is continued or noted by the next append, so it is not a problem in
+        // itself.
         let is_behind = self.end.is_some_and(|end| self.before.is_some_and(|(seq, _)| seq >= end));
         if !bytes.is_empty() && !is_behind {
             self.line += 1;
-            self.problem(None, "the line has no end".to_owned());
+            self.problem(None, "the line is incomplete".to_owned());
         }
         self.report.bytes += file.size;
         Ok(())
     }
 
-    /// Looks at whole lines, which stand at `place` of the file whose first event is `first`.
-    fn lines(&mut self, bytes: &[u8], first: u64, mut place: u64) {
+    /// Verifies whole lines that start at `offset` of the file whose first event is `first`.
+    fn lines(&mut self, bytes: &[u8], first: u64, mut offset: u64) {
         let mut lines = Vec::new();
         let mut start = 0;
         for at in memchr::memchr_iter(b'\n', bytes) {
@@ -277,27 +284,27 @@ impl Check<'_> {
         let chain = self.chain;
         let read = |line: &&[u8]| {
             let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
-            let linked = linked(line).filter(|_| is_json).map(|Linked { seq, prev }| SeenEvent {
+            let linked = linked(line).filter(|_| is_json).map(|Linked { seq, prev }| ParsedEvent {
                 seq,
                 prev: prev.to_owned(),
                 is_own: is_own(line, chain),
                 is_about_a_run: is_about_a_run(line),
             });
-            SeenLine { link: chain.link(line), linked }
+            ParsedLine { link: chain.link(line), linked }
         };
-        let seen: Vec<SeenLine> = lines.par_iter().with_min_len(256).map(read).collect();
-        for (SeenLine { link, linked }, line) in seen.into_iter().zip(&lines) {
+        let seen: Vec<ParsedLine> = lines.par_iter().with_min_len(256).map(read).collect();
+        for (ParsedLine { link, linked }, line) in seen.into_iter().zip(&lines) {
             self.line += 1;
-            place += line.len() as u64 + 1;
+            offset += line.len() as u64 + 1;
             match linked {
-                Some(SeenEvent { seq, prev, is_own, is_about_a_run }) => {
+                Some(ParsedEvent { seq, prev, is_own, is_about_a_run }) => {
                     if !is_own {
-                        let message = format!("event {seq} was not written by one who has the key");
+                        let message = format!("event {seq} was not written with the key");
                         self.problem(Some(seq), message);
                     }
                     if self.end == Some(seq) {
                         let line = [line, b"\n".as_slice()].concat();
-                        self.last = Some(Last { line, first, end: place });
+                        self.last = Some(Last { line, first, end: offset });
                     }
                     if seq == 1 {
                         self.begins(line);
@@ -310,18 +317,18 @@ impl Check<'_> {
                     }
                     self.event(&Linked { seq, prev: &prev }, link);
                 }
-                None => self.problem(None, "the line is no event".to_owned()),
+                None => self.problem(None, "the line is not a valid event".to_owned()),
             }
         }
     }
 
-    /// Reads what the first event says of this log and of the one before.
+    /// Reads the references to this log and the previous one from the first event.
     fn begins(&mut self, line: &[u8]) {
         let Ok(Entry { event: Event::LogStarted(started), .. }) = Entry::parse(line) else {
             return;
         };
         self.started = Some(started.id);
-        self.follows = started.before;
+        self.follows = started.previous;
     }
 
     fn event(&mut self, event: &Linked<'_>, link: Hex) {
@@ -341,15 +348,17 @@ impl Check<'_> {
             };
             self.problem(Some(expected), missing);
         } else if seq < expected {
-            self.problem(Some(seq), format!("event {seq} stands after event {}", expected - 1));
+            self.problem(Some(seq), format!("event {seq} comes after event {}", expected - 1));
         } else if !is_part && !follows(event, self.chain, &prev) {
             let message = match (event.prev.split_once(':'), self.before) {
                 (Some((name, _)), _) if name != self.chain.name() => {
-                    format!("event {seq} is chained by {name}, not by {}", self.chain.name())
+                    format!("event {seq} is chained with {name} instead of {}", self.chain.name())
                 }
                 (_, None) => "event 1 was changed".to_owned(),
                 (_, Some((before, _))) => {
-                    format!("event {before} was changed: event {seq} holds another digest of it")
+                    format!(
+                        "event {before} was changed: event {seq} records a different digest for it"
+                    )
                 }
             };
             self.problem(Some(if self.before.is_some() { seq - 1 } else { seq }), message);

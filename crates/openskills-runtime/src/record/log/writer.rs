@@ -1,4 +1,4 @@
-//! Appends events. Whatever another process did meanwhile, and whatever a killed one left, is seen under the lock.
+//! Appends events. Under the lock it first accounts for what other processes wrote and what killed ones left behind.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -24,21 +24,21 @@ use crate::record::event::{
 };
 use crate::{Event, rfc3339};
 
-/// The lock's file. It stays.
+/// The lock file. It is never removed.
 const LOCK: &str = ".lock";
-/// How long to wait for it.
+/// How long to wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How much of a torn line is kept in the note about it.
+/// How much of an incomplete line is kept in the event about it.
 const TORN: usize = 1024;
-/// The longest event: much less than whoever reads a log takes.
+/// Maximum size of an event, well below what readers accept.
 const MAX_EVENT: usize = 8 << 20;
-/// The most that a killed process may have left behind the head.
+/// Maximum size of what a killed process may have left after the recorded end.
 const MAX_LEFT: u64 = 256 << 20;
 
-/// When what was written is also on the disk.
+/// When written events are flushed to disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sync {
-    /// When the system sees fit: a kill loses nothing, a power cut may lose the last seconds.
+    /// When the system decides to. A killed process loses nothing; a power failure may lose the last seconds.
     #[default]
     Never,
     /// Before an append returns.
@@ -48,11 +48,11 @@ pub enum Sync {
 /// How a log is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOptions {
-    /// A file that would grow beyond this is followed by a new one. The chain goes on.
+    /// A file that would exceed this size is followed by a new one. The chain continues.
     pub max_bytes: u64,
-    /// When it is also on the disk.
+    /// When events are flushed to disk.
     pub sync: Sync,
-    /// What the chain is made with.
+    /// Key of the chain.
     pub key: Option<Key>,
     /// Where checkpoints go.
     pub checkpoints: CheckpointOptions,
@@ -65,7 +65,7 @@ impl Default for LogOptions {
     }
 }
 
-/// A log that can be appended to. Nothing is opened before the first event.
+/// A log to append to. No file is opened before the first event.
 #[derive(Debug)]
 pub struct Log {
     folder: AbsPath,
@@ -73,32 +73,32 @@ pub struct Log {
     max_bytes: u64,
     sync: Sync,
     checkpoints: CheckpointOptions,
-    /// Whether executions of killed processes were looked for: once is enough for a process.
-    has_looked: AtomicBool,
-    /// Whether the log says already that checkpoints cannot be written.
-    has_told: AtomicBool,
+    /// Whether this process has looked for executions of killed processes. Once is enough.
+    has_swept: AtomicBool,
+    /// Whether the log already says that checkpoints cannot be written.
+    has_noted_failure: AtomicBool,
 }
 
 impl Log {
     /// Returns the log in `folder`.
     pub fn new(folder: AbsPath, options: LogOptions) -> Self {
         let LogOptions { max_bytes, sync, key, checkpoints } = options;
-        let (has_looked, has_told) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (has_swept, has_noted_failure) = (AtomicBool::new(false), AtomicBool::new(false));
         let chain = Chain::new(key);
-        Self { folder, chain, max_bytes, sync, checkpoints, has_looked, has_told }
+        Self { folder, chain, max_bytes, sync, checkpoints, has_swept, has_noted_failure }
     }
 
-    /// Returns the folder.
+    /// Returns the folder of the log.
     pub fn folder(&self) -> &AbsPath {
         &self.folder
     }
 
-    /// Returns true if it has a key or checkpoints: then one that is not there is not a log that never was.
+    /// Returns true if the log has a key or checkpoints. Then a missing log means that it was removed.
     pub fn is_guarded(&self) -> bool {
-        self.key().is_some() || !self.checkpoints.places.is_empty()
+        self.key().is_some() || !self.checkpoints.destinations.is_empty()
     }
 
-    /// Returns the key that the chain is made with.
+    /// Returns the key of the chain.
     pub fn key(&self) -> Option<&Key> {
         match &self.chain {
             Chain::Plain => None,
@@ -106,7 +106,7 @@ impl Log {
         }
     }
 
-    /// Appends events; returns the number of the last one. Either all of them are in the log, or none is.
+    /// Appends all events or none. Returns the number of the last one.
     pub fn append(&self, events: &[Event], now: Timestamp) -> Result<u64, LogError> {
         let checkpoint = {
             let _held = lock(&self.folder)?;
@@ -115,7 +115,7 @@ impl Log {
         self.deliver(&checkpoint, now)
     }
 
-    /// Appends the start of an execution, and marks it as open until something ends it.
+    /// Appends the start of an execution, and marks it as open until another event ends it.
     pub(crate) fn begin_run(
         &self,
         start: ScriptStart,
@@ -123,7 +123,8 @@ impl Log {
     ) -> Result<OpenRun, LogError> {
         let (run, checkpoint) = {
             let _held = lock(&self.folder)?;
-            // The marker comes first: a kill in between leaves one that is removed, not an execution that nobody ends.
+            // The marker comes first. A kill in between then leaves a stray marker rather than an execution that never
+            // ends.
             let run = OpenRun::begin(&self.folder, &start.execution_id, self.sync)?;
             match self.append_locked(&[Event::ScriptStarted(Box::new(start.clone()))], now) {
                 Ok(checkpoint) => (run, checkpoint),
@@ -134,7 +135,7 @@ impl Log {
             }
         };
         if let Err(error) = self.deliver(&checkpoint, now) {
-            // It is in the log, so its end has to be as well. Nothing was started.
+            // The start is in the log, so an end must follow. Nothing was started.
             let failure = ScriptFailure {
                 execution_id: start.execution_id,
                 skill_id: start.skill_id,
@@ -156,20 +157,21 @@ impl Log {
     fn append_locked(&self, events: &[Event], now: Timestamp) -> Result<Checkpoint, LogError> {
         let mut tail = self.tail()?;
         if tail.version != VERSION {
-            // Nothing is lost, and the new log names the old one.
+            // Nothing is lost: the new log refers to the old one.
             set_aside(&self.folder, now)?;
             tail = self.begin()?;
         }
         let mut batch = Batch { now: rfc3339(now), bytes: Vec::new(), tail, last: 0 };
         if batch.tail.events == 0 && batch.tail.size == 0 {
-            let (id, before) = (batch.tail.id.clone(), last_archive(&self.folder));
-            batch.add(&self.chain, &Event::LogStarted(LogStarted { id, before }))?;
+            let (id, previous) = (batch.tail.id.clone(), last_archive(&self.folder));
+            batch.add(&self.chain, &Event::LogStarted(LogStarted { id, previous }))?;
         }
         if let Some(torn) = batch.tail.torn.take() {
             batch.add(&self.chain, &Event::LogRecovered(torn))?;
         }
-        let is_first = !self.has_looked.load(Ordering::Relaxed);
-        let (gone, ends) = if is_first { self.gone(&batch.tail)? } else { Default::default() };
+        let is_first = !self.has_swept.load(Ordering::Relaxed);
+        let (stale, ends) =
+            if is_first { self.interrupted(&batch.tail)? } else { Default::default() };
         for end in &ends {
             batch.add(&self.chain, end)?;
         }
@@ -177,56 +179,62 @@ impl Log {
             batch.add(&self.chain, event)?;
         }
         let checkpoint = self.write(batch)?;
-        self.has_looked.store(true, Ordering::Relaxed);
-        gone.into_iter().for_each(Marker::remove);
+        self.has_swept.store(true, Ordering::Relaxed);
+        stale.into_iter().for_each(Marker::remove);
         Ok(checkpoint)
     }
 
-    /// Returns markers that say nothing more, and the ends of those executions that the log knows as not ended. Only what the
-    /// log says counts: a marker that somebody made, or put back, is no execution.
-    fn gone(&self, tail: &Tail) -> Result<(Vec<Marker>, Vec<Event>), LogError> {
+    /// Returns the abandoned markers and the events that end those executions that are unfinished according to the log.
+    /// Only the log counts: a marker that someone created or restored is not an execution.
+    fn interrupted(&self, tail: &Tail) -> Result<(Vec<Marker>, Vec<Event>), LogError> {
         let markers = abandoned(&self.folder);
         if markers.is_empty() {
             return Ok(Default::default());
         }
         let mut runs = Runs::default();
-        // One that was archived meanwhile may have begun in the log before.
+        // The execution may have started in the log before, if that was archived in the meantime.
         if let Some(archived) = archive_with_id(&self.folder, &tail.previous) {
             runs.read(&archived, &self.chain)?;
         }
         runs.read(&self.folder, &self.chain)?;
         let mut ends = Vec::new();
-        let mut gone = Vec::new();
+        let mut stale = Vec::new();
         for marker in markers {
-            match runs.unended(&marker.id).map(super::runs::Unended::interrupted) {
+            match runs.unfinished(&marker.id).map(super::runs::UnfinishedRun::interrupted) {
                 Some(Some(end)) => ends.push(end),
-                // Its process surely runs, whatever became of the lock; or what is known of it cannot be read.
+                // Its process is still running, whatever happened to the lock, or its events cannot be read.
                 Some(None) => continue,
                 None => {}
             }
-            gone.push(marker);
+            stale.push(marker);
         }
-        Ok((gone, ends))
+        Ok((stale, ends))
     }
 
-    /// Writes a checkpoint to its second place. The log is written either way.
+    /// Writes a checkpoint to its destinations. The log has been written by then.
     fn deliver(&self, checkpoint: &Checkpoint, now: Timestamp) -> Result<u64, LogError> {
         let events = checkpoint.events;
-        let Err((place, reason)) = write_to(&self.checkpoints, checkpoint) else {
+        let Err((destination, reason)) = write_to(&self.checkpoints, checkpoint) else {
             return Ok(events);
         };
-        if !self.has_told.swap(true, Ordering::Relaxed) {
-            self.note_failure(&place, &reason, now)?;
+        if !self.has_noted_failure.swap(true, Ordering::Relaxed) {
+            self.note_failure(&destination, &reason, now)?;
         }
         if self.checkpoints.required {
-            return Err(LogError::Checkpoint { place, reason });
+            return Err(LogError::Checkpoint { destination, reason });
         }
         Ok(events)
     }
 
-    /// Notes in the log that a checkpoint could not be written.
-    pub fn note_failure(&self, place: &str, reason: &str, now: Timestamp) -> Result<(), LogError> {
-        let failure = CheckpointFailure { place: place.to_owned(), reason: reason.to_owned() };
+    /// Records in the log that a checkpoint could not be written.
+    pub fn note_failure(
+        &self,
+        destination: &str,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), LogError> {
+        let failure =
+            CheckpointFailure { destination: destination.to_owned(), reason: reason.to_owned() };
         let _held = lock(&self.folder)?;
         self.append_locked(&[Event::CheckpointFailed(failure)], now)?;
         Ok(())
@@ -248,7 +256,7 @@ impl Log {
         private(&mut options);
         let mut file = options.open(path.as_path()).map_err(failed)?;
         if let Err(error) = file.write_all(&bytes) {
-            // On a full disk a part may be there; what was there before is whole again.
+            // On a full disk, part of it may have been written: restore the previous end.
             let _ = file.set_len(start);
             return Err(failed(error));
         }
@@ -272,24 +280,24 @@ impl Log {
         Ok(Checkpoint::new(&self.chain, &head, &tail.link, &now))
     }
 
-    /// Finds the end of the log: where the head says, or behind what a killed process wrote after it.
+    /// Finds the end of the log: where the head says, or after what a killed process wrote beyond that.
     fn tail(&self) -> Result<Tail, LogError> {
         let broken = |what: String| LogError::Broken { what };
         let Some(head) = Head::load(&self.folder)? else {
             if let Some(file) = log_files(&self.folder)?.first() {
-                return Err(broken(format!("{} is there, and no head.json", file.path)));
+                return Err(broken(format!("`{}` exists, but head.json is missing", file.path)));
             }
             return self.begin();
         };
         if head.chain != self.chain.name() {
             let (found, expected) = (head.chain, self.chain.name().to_owned());
-            return Err(LogError::OtherChain { found, expected });
+            return Err(LogError::ChainMismatch { found, expected });
         }
         let path = self.folder.join(file_name(head.first));
         let (file, size) = open(&path)?;
         if size < head.size {
             return Err(broken(format!(
-                "{path} has {size} bytes and had {}: events up to {} were cut off",
+                "`{path}` was truncated from {} to {size} bytes: events up to {} were removed",
                 head.size, head.events
             )));
         }
@@ -298,7 +306,7 @@ impl Log {
             let read = |from, to| read_range(&file, &path, from, to);
             let last = read(head.size - head.last, head.size)?;
             if text(&self.chain.seal(&head, &last)) != head.seal {
-                let seal = "or head.json is not of this log and key";
+                let seal = "or head.json does not belong to this log and key";
                 return Err(broken(format!("event {} was changed, {seal}", head.events)));
             }
             if head.events > 0 {
@@ -316,11 +324,11 @@ impl Log {
         Ok(tail)
     }
 
-    /// Makes an empty head, so that a log without one is known to be broken.
+    /// Writes an empty head, so that a log without a head is known to be damaged.
     fn begin(&self) -> Result<Tail, LogError> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| LogError::Io {
-            path: "the id of a log".to_owned(),
+            path: "log ID".to_owned(),
             source: io::Error::other(error.to_string()),
         })?;
         let before = last_archive(&self.folder).and_then(|before| before.id);
@@ -340,7 +348,7 @@ impl Log {
         Ok(Tail::at(&head, &self.chain))
     }
 
-    /// Goes on to a file that a killed process began.
+    /// Continues a file that a killed process started.
     fn follow(&self, tail: &mut Tail) -> Result<(), LogError> {
         let first = tail.events + 1;
         if tail.size == 0 || tail.torn.is_some() {
@@ -364,7 +372,7 @@ impl Log {
         Ok(())
     }
 
-    /// Takes over whole lines that fit the chain. A last one without its end was torn.
+    /// Adopts whole lines that continue the chain. A last line without a line break is incomplete.
     fn recover(&self, tail: &mut Tail, left: &[u8], path: &AbsPath) -> Result<(), LogError> {
         for line in left.split_inclusive(|byte| *byte == b'\n') {
             let Some(inner) = line.strip_suffix(b"\n") else {
@@ -376,7 +384,10 @@ impl Log {
                 line.seq == tail.events + 1 && follows(line, &self.chain, &tail.link)
             };
             if !linked(inner).is_some_and(|line| fits(&line)) || !is_own(inner, &self.chain) {
-                let what = format!("what stands in {path} after event {} is not next", tail.events);
+                let what = format!(
+                    "the line after event {} in `{path}` does not continue the chain",
+                    tail.events
+                );
                 return Err(LogError::Broken { what });
             }
             tail.events += 1;
@@ -391,13 +402,13 @@ impl Log {
 /// The end of the log.
 #[derive(Debug, Clone)]
 struct Tail {
-    /// The format of the head.
+    /// Format version of the head.
     version: u32,
     id: String,
     previous: String,
-    /// The number of the last event, also of those about to be written.
+    /// Number of the last event, including those about to be written.
     events: u64,
-    /// The number of the last event that is written.
+    /// Number of the last event that has been written.
     before: u64,
     first: u64,
     size: u64,
@@ -406,7 +417,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// Returns the end that a head names, linked as the first event is: what comes after another event is linked to that one.
+    /// Returns the end that a head records, with the link of an empty log. The caller sets the link of the last event.
     fn at(head: &Head, chain: &Chain) -> Self {
         let Head { schema_version, id, previous, events, first, size, .. } = head.clone();
         let (version, before, link) = (schema_version, events, chain.link(b""));
@@ -432,11 +443,11 @@ impl Tail {
 /// The last line of a log.
 #[derive(Debug, Clone, Copy)]
 struct LastLine {
-    /// The first event of its file.
+    /// Number of the first event in its file.
     first: u64,
     /// Where it ends in that file.
     end: u64,
-    /// How many bytes it has, with its line break.
+    /// Length in bytes, line break included.
     length: u64,
 }
 
@@ -445,7 +456,7 @@ struct Batch {
     now: String,
     bytes: Vec<u8>,
     tail: Tail,
-    /// How many bytes the last line has, with its line break.
+    /// Length of the last line in bytes, line break included.
     last: usize,
 }
 
@@ -454,7 +465,7 @@ impl Batch {
         let at = self.bytes.len();
         let start = LineStart { seq: self.tail.events + 1, prev: &self.tail.link, time: &self.now };
         let written = match event {
-            // There may be very many, and nothing in them is typed by anybody.
+            // There may be very many of these, and nothing in them is user input.
             Event::Discovered { .. } | Event::Removed { .. } => {
                 write(&mut self.bytes, chain, start, event)
             }
@@ -466,7 +477,7 @@ impl Batch {
         written
             .map_err(|error| LogError::Io { path: "an event".to_owned(), source: error.into() })?;
         if self.bytes.len() - at > MAX_EVENT {
-            let source = io::Error::other(format!("it has more than {MAX_EVENT} bytes"));
+            let source = io::Error::other(format!("it is larger than {MAX_EVENT} bytes"));
             return Err(LogError::Io { path: "an event".to_owned(), source });
         }
         self.tail.link = chain.link(&self.bytes[at..]);
@@ -477,7 +488,7 @@ impl Batch {
     }
 }
 
-/// Takes the lock of the log in `folder`. The kernel lets go of it with the process.
+/// Locks the log in `folder`. The kernel releases the lock when the process ends.
 pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
     let path = folder.join(LOCK);
     let failed = |source| LogError::Io { path: path.to_string(), source };
@@ -495,7 +506,7 @@ pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
     let mut pause = Duration::from_micros(20);
     loop {
         match file.try_lock() {
-            // Somebody may have removed the file meanwhile; then another one is the lock.
+            // The file may have been removed in the meantime; then another file is the lock.
             Ok(()) if !is_same(&file, &path) => return lock(folder),
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
@@ -508,7 +519,7 @@ pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
     }
 }
 
-/// Returns true if a file is still the one that stands at a path.
+/// Returns true if an open file is still the one at a path.
 fn is_same(file: &File, path: &AbsPath) -> bool {
     #[cfg(unix)]
     {
@@ -536,7 +547,7 @@ fn open(path: &AbsPath) -> Result<(Option<File>, u64), LogError> {
 fn read_range(mut file: &File, path: &AbsPath, from: u64, to: u64) -> Result<Vec<u8>, LogError> {
     let failed = |source| LogError::Io { path: path.to_string(), source };
     if to - from > MAX_LEFT {
-        let what = format!("{path} has {} bytes more than the head knows of", to - from);
+        let what = format!("`{path}` is {} bytes longer than recorded in head.json", to - from);
         return Err(LogError::Broken { what });
     }
     let mut bytes = Vec::new();

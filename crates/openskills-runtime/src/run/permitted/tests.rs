@@ -5,12 +5,12 @@ use skill::capabilities::Declared;
 
 use super::*;
 use crate::decide::permit::tests::{permit_once, plan};
-use crate::decide::permit::{Asked, AskedNetwork, Plan};
+use crate::decide::permit::{Plan, RequestedAccess, RequestedNetwork};
 use crate::run::Invocation;
 use skill_state::SkillSource;
 
-fn provided() -> Provided {
-    Provided {
+fn provided() -> ProvidedPaths {
+    ProvidedPaths {
         skill: "/cache/runs/1/skill".into(),
         interpreters: vec!["/opt/python/lib".into()],
         packages: vec!["/project/node_modules".into()],
@@ -20,15 +20,15 @@ fn provided() -> Provided {
     }
 }
 
-fn places(texts: &[&str]) -> BTreeSet<Place> {
-    texts.iter().map(|text| Place::parse(text).unwrap()).collect()
+fn places(texts: &[&str]) -> BTreeSet<AnchoredFolder> {
+    texts.iter().map(|text| AnchoredFolder::parse(text).unwrap()).collect()
 }
 
-/// A plan of the user's own skill that asks for a folder, a host and a variable, and gets them.
+/// A plan of the user's own skill that requests a folder, a host and a variable, and gets them.
 fn granting() -> Plan {
     let mut plan = plan(SkillSource::User);
-    plan.asked.network = AskedNetwork::Named(vec![Host::parse("api.test").unwrap()]);
-    plan.asked.env = vec!["TOKEN".to_owned()];
+    plan.requested.network = RequestedNetwork::Named(vec![Host::parse("api.test").unwrap()]);
+    plan.requested.env = vec!["TOKEN".to_owned()];
     plan.outside.named = places(&["~/data"]);
     plan
 }
@@ -53,7 +53,7 @@ fn variables(names: &[&str]) -> Vec<(OsString, OsString)> {
     names.iter().map(|name| (name.into(), "x".into())).collect()
 }
 
-/// Says what becomes of a specification that was changed after it was made for a plan.
+/// Returns the outcome for a specification that was changed after it was made for a plan.
 fn check(plan: Plan, change: impl Fn(&mut Spec)) -> String {
     let permit = permit_once(plan);
     let mut spec = within(&permit);
@@ -66,11 +66,11 @@ fn check(plan: Plan, change: impl Fn(&mut Spec)) -> String {
 }
 
 fn refused(what: &str) -> String {
-    format!("`personal/pdf` is not started: {what} was not approved")
+    format!("`personal/pdf` was not started: {what} was not approved")
 }
 
 #[test]
-fn what_was_granted_may_start() {
+fn a_specification_within_its_permit_is_accepted() {
     assert_eq!(check(granting(), |_| {}), "permitted");
     let below = |spec: &mut Spec| spec.read.push("/home/me/data/2026/a.csv".into());
     assert_eq!(check(granting(), below), "permitted");
@@ -89,14 +89,14 @@ fn a_specification_never_reads_more_than_its_permit() {
         "/project",
     ] {
         let told = check(granting(), |spec| spec.read.push(path.into()));
-        assert_eq!(told, refused(&format!("reading {path}")));
+        assert_eq!(told, refused(&format!("reading `{path}`")));
     }
-    // Not even by a grant: what openskills keeps is never granted.
+    // Not even a grant opens the folders of openskills.
     let mut wide = granting();
     wide.outside.named = places(&["~/data", "~/.local"]);
     let own = "/home/me/.local/state/openskills/log";
     let told = check(wide, |spec| spec.read.push(own.into()));
-    assert_eq!(told, refused(&format!("reading {own}")));
+    assert_eq!(told, refused(&format!("reading `{own}`")));
 }
 
 #[test]
@@ -106,41 +106,41 @@ fn a_specification_never_writes_more_than_its_permit() {
         spec.required.insert(Guarantee::SubpathProtect);
         spec.workspace = Some(workspace);
     };
-    assert_eq!(check(granting(), direct), refused("writing /project"));
+    assert_eq!(check(granting(), direct), refused("writing to `/project`"));
     let mut plan = granting();
-    (plan.asked.direct_writes, plan.asked.deletions) = (true, true);
+    (plan.requested.direct_writes, plan.requested.deletions) = (true, true);
     assert_eq!(check(plan.clone(), direct), "permitted");
     plan.invocation.dry_run = true;
     let told = check(plan, |spec| {
         direct(spec);
         spec.network = Network::None;
     });
-    assert_eq!(told, refused("writing /project"));
+    assert_eq!(told, refused("writing to `/project`"));
     let elsewhere = |spec: &mut Spec| {
         spec.workspace = Some(Workspace { path: "/home/me".into(), writes: Writes::Layer });
     };
-    assert_eq!(check(granting(), elsewhere), refused("working in /home/me"));
-    // A skill that declares to write nothing writes nothing, not even to a layer.
+    assert_eq!(check(granting(), elsewhere), refused("working in `/home/me`"));
+    // A skill that declares no writes cannot write, not even to a layer.
     let mut silent = granting();
     silent.declared = Declared { write: Some(Reach::nothing()), ..silent.declared };
-    assert_eq!(check(silent, |_| {}), refused("writing /project"));
+    assert_eq!(check(silent, |_| {}), refused("writing to `/project`"));
 }
 
 #[test]
-fn a_specification_never_has_a_network_beyond_its_permit() {
+fn a_specification_never_has_network_access_beyond_its_permit() {
     let mut closed = granting();
-    closed.asked.network = AskedNetwork::AsDeclared;
-    assert_eq!(check(closed, |_| {}), refused("reaching the network"));
+    closed.requested.network = RequestedNetwork::AsDeclared;
+    assert_eq!(check(closed, |_| {}), refused("network access"));
     let mut dry = granting();
     dry.invocation = Invocation { dry_run: true, ..Invocation::default() };
-    assert_eq!(check(dry, |_| {}), refused("reaching the network"));
+    assert_eq!(check(dry, |_| {}), refused("network access"));
 }
 
 #[test]
 fn a_specification_never_has_a_variable_beyond_its_permit() {
     for name in ["OTHER_TOKEN", "PYTHONPATH", "LD_PRELOAD", "token", ""] {
         let told = check(granting(), |spec| spec.env.extend(variables(&[name])));
-        assert_eq!(told, refused(&format!("the variable {name}")));
+        assert_eq!(told, refused(&format!("the variable `{name}`")));
     }
 }
 
@@ -149,18 +149,19 @@ fn a_sandbox_is_never_weaker_than_its_permit() {
     let weaker = |spec: &mut Spec| {
         spec.required.remove(&Guarantee::FsRead);
     };
-    let told = refused("starting without the guarantee `fs_read`");
+    let told = refused("running without the guarantee `fs_read`");
     assert_eq!(check(granting(), weaker), told);
     let mut plan = granting();
-    plan.asked.allow_degraded.insert(Guarantee::TreeKill);
+    plan.requested.allow_degraded.insert(Guarantee::TreeKill);
     assert_eq!(check(plan.clone(), weaker), told);
-    plan.asked = Asked { allow_degraded: [Guarantee::FsRead].into(), ..plan.asked };
+    plan.requested =
+        RequestedAccess { allow_degraded: [Guarantee::FsRead].into(), ..plan.requested };
     assert_eq!(check(plan, weaker), "permitted");
-    // A third-party skill needs more than the core, so less may be left out of it.
+    // An untrusted skill requires more than the core guarantees.
     let mut theirs = plan_of_third_party();
     let core = |spec: &mut Spec| spec.required = Guarantee::CORE.into();
-    assert!(check(theirs.clone(), core).contains("starting without the guarantee"));
-    theirs.asked.allow_degraded = Guarantee::ALL.into();
+    assert!(check(theirs.clone(), core).contains("running without the guarantee"));
+    theirs.requested.allow_degraded = Guarantee::ALL.into();
     assert_eq!(check(theirs, core), "permitted");
 }
 
@@ -171,13 +172,13 @@ fn plan_of_third_party() -> Plan {
 }
 
 #[test]
-fn nothing_is_handed_to_a_program_but_by_the_runner() {
-    let told = check(granting(), |spec| spec.handed = Some(Vec::new()));
-    assert_eq!(told, refused("handing it data"));
+fn only_the_runner_passes_data_to_a_program() {
+    let told = check(granting(), |spec| spec.payload = Some(Vec::new()));
+    assert_eq!(told, refused("passing it data"));
 }
 
 #[test]
-fn the_runner_of_modules_has_what_its_module_has() {
+fn the_module_runner_gets_no_more_access_than_its_module() {
     let permit = permit_once(granting());
     let spec = within(&permit);
     let run = Permitted::new(permit, spec, &provided()).unwrap();
@@ -203,22 +204,22 @@ fn the_runner_of_modules_has_what_its_module_has() {
 }
 
 #[test]
-fn a_host_is_granted_by_name_or_by_a_rule_and_for_the_web_alone() {
+fn hosts_are_granted_by_name_or_pattern_for_web_ports_only() {
     let hosts = ["api.test", "*.wide.test", "10.1.2.3"].map(|host| Host::parse(host).unwrap());
     let only = Reach::only(hosts);
     for (host, port, expected) in [
-        ("api.test", 443, Granted::Named),
-        ("api.test", 80, Granted::Named),
-        ("api.test", 22, Granted::No),
-        ("x.wide.test", 443, Granted::Covered),
-        ("wide.test", 443, Granted::No),
-        ("10.1.2.3", 443, Granted::Named),
-        ("10.1.2.4", 443, Granted::No),
-        ("fd12::1", 443, Granted::No),
+        ("api.test", 443, HostGrant::Exact),
+        ("api.test", 80, HostGrant::Exact),
+        ("api.test", 22, HostGrant::Denied),
+        ("x.wide.test", 443, HostGrant::Pattern),
+        ("wide.test", 443, HostGrant::Denied),
+        ("10.1.2.3", 443, HostGrant::Exact),
+        ("10.1.2.4", 443, HostGrant::Denied),
+        ("fd12::1", 443, HostGrant::Denied),
     ] {
         assert_eq!(granted(&only, host, port), expected, "{host}:{port}");
     }
-    // Any host is no host by name: addresses of private networks are not in it.
-    assert_eq!(granted(&Reach::Everything, "10.1.2.3", 443), Granted::Covered);
-    assert_eq!(granted(&Reach::Everything, "10.1.2.3", 6379), Granted::No);
+    // `Any host` names no specific host, so it does not include private addresses.
+    assert_eq!(granted(&Reach::Everything, "10.1.2.3", 443), HostGrant::Pattern);
+    assert_eq!(granted(&Reach::Everything, "10.1.2.3", 6379), HostGrant::Denied);
 }

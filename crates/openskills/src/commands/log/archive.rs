@@ -1,4 +1,4 @@
-//! `openskills log archive`: puts the log aside and starts a new one.
+//! `openskills log archive`: archives the log and starts a new one.
 
 use jiff::Timestamp;
 use openskills_runtime::log::archive;
@@ -11,8 +11,9 @@ use crate::output::{LogArchiveJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Nothing is deleted: the files move into a folder beside the new log, whose first event names it and
-holds its head. This is how to go on after a log broke, and how to begin or end the use of a key.
+Nothing is deleted. The files are moved to a folder next to the new log, whose first event records
+that folder and the end of the archived log. Archive the log to recover from a damaged log, or to
+start or stop using a key.
 
 Reads:  the log
 Writes: the log",
@@ -24,11 +25,11 @@ Writes: the log",
     examples: &["openskills log archive"],
 };
 
-/// Put the log aside, whole or broken, and start a new one
+/// Archive the log, intact or damaged, and start a new one
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ArchiveArgs {
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -40,13 +41,13 @@ pub(crate) fn archive_log(context: &mut Context, args: &ArchiveArgs) -> anyhow::
         let folder = folder.map(|folder| folder.to_string());
         context.ui.json(&LogArchiveJson { version: VERSION, folder })?;
     } else {
-        let told = match folder {
+        let line = match folder {
             Some(folder) => {
-                format!("the log is in {} now; a new one has begun", safe_line(folder.as_str()))
+                format!("archived the log to {} and started a new one", safe_line(folder.as_str()))
             }
-            None => "there is no log yet".to_owned(),
+            None => "no log yet".to_owned(),
         };
-        context.ui.done(&format!("{told}\n"))?;
+        context.ui.done(&format!("{line}\n"))?;
     }
     Ok(ExitCode::Done)
 }

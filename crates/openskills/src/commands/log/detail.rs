@@ -1,14 +1,15 @@
-//! One event in a line.
+//! Formats an event as one line.
 
 use openskills_runtime::log::Entry;
 use openskills_runtime::{
     Event, ExecutionEnd, PolicyDecision, ScriptExecution, ScriptInterruption, ScriptStart,
 };
+use term::counted;
 
-/// What is said of files of the workspace: nothing, or that they may have been changed.
-const WRITTEN: [&str; 2] = ["", "; files of the workspace may have been written"];
+/// A suffix for runs that may have written to the workspace, indexed by `may_have_written`.
+const WRITTEN: [&str; 2] = ["", "; the workspace may have been changed"];
 
-/// Returns the cells of an event: number, time, name, skill, and what else matters.
+/// Returns the table cells of an event: number, time, name, skill and details.
 pub(super) fn cells(entry: &Entry) -> Vec<String> {
     let skill = entry.skill().unwrap_or("-");
     vec![
@@ -20,15 +21,15 @@ pub(super) fn cells(entry: &Entry) -> Vec<String> {
     ]
 }
 
-/// Returns what matters about an event beside its skill.
+/// Returns the details of an event, without its skill.
 pub(super) fn detail(entry: &Entry) -> String {
     match &entry.event {
         Event::Discovered { change, path, .. } => format!("{} {path}", change.as_str()),
         Event::Removed { path, .. } => path.clone(),
         Event::ResourceRead(read) => read.path.clone(),
         Event::Activated(activation) => {
-            let again = if activation.repeated { " again" } else { "" };
-            format!("{}{again} in {}", short(&activation.hash), activation.session_id)
+            let repeat = if activation.repeated { " (repeat)" } else { "" };
+            format!("{} in {}{repeat}", short(&activation.hash), activation.session_id)
         }
         Event::ActivationFailed(failure) => failure.reason.clone(),
         Event::Deactivated { session_id, .. } => format!("in {session_id}"),
@@ -43,16 +44,19 @@ pub(super) fn detail(entry: &Entry) -> String {
             )
         }
         Event::ScriptInterrupted(interruption) => interrupted(interruption),
-        Event::Committed(committed) => {
-            format!("{}: {} applied to the workspace", committed.script, committed.change_count)
+        Event::Applied(applied) => {
+            let changes = counted(applied.change_count, "change");
+            format!("{}: applied {changes} to the workspace", applied.script)
         }
-        Event::CommitFailed(failure) => format!("{}: {}", failure.script, failure.reason),
-        Event::CommitInterrupted(interruption) => format!(
-            "{}: the process was killed while it applied changes{}",
+        Event::ApplyFailed(failure) => format!("{}: {}", failure.script, failure.reason),
+        Event::ApplyInterrupted(interruption) => format!(
+            "{}: the process was killed while applying changes{}",
             interruption.script,
             WRITTEN[usize::from(interruption.may_have_written)]
         ),
-        Event::Undone { paths, .. } => format!("{paths} taken back from the workspace"),
+        Event::Undone { paths, .. } => {
+            format!("reverted {} in the workspace", counted(*paths, "path"))
+        }
         Event::BeyondLimits { warning, .. } | Event::NotListed { warning, .. } => warning.clone(),
         Event::ServedChanged { path, reason, .. } => format!("{path}: {reason}"),
         Event::Installed(record) => {
@@ -68,14 +72,14 @@ pub(super) fn detail(entry: &Entry) -> String {
             format!("{} {}", short(&change.bundle_sha256), change.granted.join(", "))
         }
         Event::LogStarted(started) => started
-            .before
+            .previous
             .as_ref()
             .map(|before| format!("after {}", before.folder))
             .unwrap_or_default(),
         Event::LogRecovered(recovered) => {
-            format!("{} bytes of a torn line are left out", recovered.bytes)
+            format!("dropped an incomplete line of {} bytes", recovered.bytes)
         }
-        Event::CheckpointFailed(failure) => format!("{}: {}", failure.place, failure.reason),
+        Event::CheckpointFailed(failure) => format!("{}: {}", failure.destination, failure.reason),
         Event::Unknown => match &entry.unreadable {
             Some(reason) => format!("cannot be read: {reason}"),
             None => "unknown to this version of openskills".to_owned(),
@@ -101,7 +105,7 @@ fn executed(execution: &ScriptExecution) -> String {
             format!(", interrupted by signal {signal}{written}")
         }
         ExecutionEnd::Cancelled => {
-            format!(", cancelled{}", WRITTEN[usize::from(execution.may_have_written)])
+            format!(", canceled{}", WRITTEN[usize::from(execution.may_have_written)])
         }
         ExecutionEnd::Exited { .. }
         | ExecutionEnd::Signalled { .. }
@@ -126,10 +130,10 @@ fn interrupted(interruption: &ScriptInterruption) -> String {
 
 fn decision(decided: &PolicyDecision) -> String {
     let input = decided.input.as_ref().map(|input| format!(" {input}")).unwrap_or_default();
-    format!("{} {}{input}: {}", decided.decision, decided.action, decided.because)
+    format!("{} {}{input}: {}", decided.decision, decided.action, decided.reason)
 }
 
-/// Returns the beginning of a digest.
+/// Returns the first 12 digits of a digest.
 fn short(digest: &str) -> &str {
     let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
     hex.get(..12).unwrap_or(hex)

@@ -1,4 +1,4 @@
-//! `openskills log export`: events for other programs.
+//! `openskills log export`: exports events for other programs.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use serde_json::Value;
 
 use super::detail::detail;
 use super::{EventSelection, otlp};
-use term::{HelpText, safe_text};
+use term::{HelpText, counted, safe_text};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::http;
 use crate::output::VERSION;
 
-/// How many events go to a collector at once.
+/// Number of events per request to a collector.
 const BATCH: usize = 500;
-/// How long a collector may take.
+/// How long to wait for the collector.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 const HELP: HelpText = HelpText {
     text: "\
-json is one object with `version` and `events`, csv has a heading and one row an event, otlp is
-the body of an OTLP/HTTP request in JSON. With --endpoint the events go to an OpenTelemetry
-collector, to <URL>/v1/logs.
+json is one object with `version` and `events`; csv has a header and one row per event; otlp is the
+body of an OTLP/HTTP request in JSON. With --endpoint, the events are sent to an OpenTelemetry
+collector at <URL>/v1/logs.
 
 Reads:  the log
-Writes: standard output, or sends to --endpoint; nothing else is ever sent anywhere",
+Writes: standard output; with --endpoint, sends to that URL and nowhere else",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("the call or the configuration is wrong, or the collector refuses"),
+        ExitCode::Usage.when("usage or configuration error, or the collector rejected the events"),
         ExitCode::Log.when("the log cannot be read"),
     ],
     examples: &[
@@ -42,19 +42,19 @@ Writes: standard output, or sends to --endpoint; nothing else is ever sent anywh
     ],
 };
 
-/// Write events as JSON, CSV or OpenTelemetry logs
+/// Export events as JSON, CSV or OpenTelemetry logs
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     events: EventSelection,
-    /// How; json by default, otlp with --endpoint
+    /// Output format [default: json; with --endpoint, otlp]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Send them to a collector
+    /// URL of an OpenTelemetry collector to send the events to
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
-    /// A header for the collector, as `Name: value`; may be given several times
+    /// HTTP header for the collector, as `Name: value`; can be repeated
     #[arg(long, value_name = "HEADER", requires = "endpoint")]
     header: Vec<String>,
 }
@@ -71,8 +71,9 @@ pub(crate) fn export(context: &mut Context, args: &ExportArgs) -> anyhow::Result
     match (&args.endpoint, args.format) {
         (Some(endpoint), None | Some(Format::Otlp)) => send(context, args, endpoint, entries)?,
         (Some(_), Some(Format::Json | Format::Csv)) => {
-            let message = "--endpoint takes OpenTelemetry logs only".to_owned();
-            let hint = Some("leave --format out".to_owned());
+            let message =
+                "`--endpoint` cannot be combined with `--format json` or `--format csv`".to_owned();
+            let hint = Some("remove --format".to_owned());
             return Err(RuntimeError::Setup { message, hint }.into());
         }
         (None, None | Some(Format::Json)) => json(context, entries)?,
@@ -90,18 +91,18 @@ fn json(
     entries: impl Iterator<Item = Result<Entry, RuntimeError>>,
 ) -> anyhow::Result<()> {
     context.ui.out(&format!("{{\"version\":{VERSION},\"events\":[\n"))?;
-    let mut between = "";
+    let mut separator = "";
     for entry in entries {
-        context.ui.out(between)?;
+        context.ui.out(separator)?;
         context.ui.json_row(&entry?)?;
-        between = ",";
+        separator = ",";
     }
     Ok(context.ui.out("]}\n")?)
 }
 
-/// The columns that have a name of their own; everything of an event is in the last one.
+/// Event fields with a column of their own. The last column, `fields`, has all of them.
 const COLUMNS: [&str; 8] =
-    ["skillId", "source", "sessionId", "taskId", "hash", "path", "decision", "because"];
+    ["skillId", "source", "sessionId", "taskId", "hash", "path", "decision", "reason"];
 
 fn csv(
     context: &mut Context,
@@ -111,7 +112,12 @@ fn csv(
     for entry in entries {
         let entry = entry?;
         let own = [entry.seq.to_string(), entry.time.clone(), entry.name.clone()];
-        let named = COLUMNS.iter().map(|key| match entry.fields.get(*key) {
+        // Earlier versions stored the reason of a decision as `because`.
+        let stored = |key: &str| {
+            let older = entry.fields.get("because").filter(|_| key == "reason");
+            entry.fields.get(key).or(older)
+        };
+        let named = COLUMNS.iter().map(|key| match stored(key) {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
             None => String::new(),
@@ -124,7 +130,7 @@ fn csv(
     Ok(())
 }
 
-/// Returns a cell of CSV. What a spreadsheet would take for a formula gets a quote before it.
+/// Returns a CSV cell. Text that a spreadsheet would interpret as a formula is prefixed with a quote.
 fn cell(text: &str) -> String {
     let quote = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     let needs_quotes = !quote.is_empty() || text.contains([',', '"', '\n', '\r']);
@@ -139,18 +145,18 @@ fn send(
 ) -> anyhow::Result<()> {
     let headers = args.header.iter().map(|header| {
         header.split_once(':').map(|(name, value)| (name.trim(), value.trim())).ok_or_else(|| {
-            let message = "a --header is not `Name: value`".to_owned();
+            let message = "`--header` must have the form `Name: value`".to_owned();
             RuntimeError::Setup { message, hint: None }
         })
     });
     let headers: Vec<(&str, &str)> = headers.collect::<Result<_, _>>()?;
     let base = endpoint.trim_end_matches('/');
     if !["http://", "https://"].iter().any(|scheme| base.starts_with(scheme)) {
-        let message = format!("`{}` is no address of a collector", redact(endpoint));
-        let hint = Some("write it as http://localhost:4318".to_owned());
+        let message = format!("`{}` is not an http:// or https:// URL", redact(endpoint));
+        let hint = Some("pass a URL such as http://localhost:4318".to_owned());
         return Err(RuntimeError::Setup { message, hint }.into());
     }
-    let url = otlp::logs_address(base);
+    let url = otlp::logs_url(base);
     let mut sent = 0;
     let mut batch = Vec::new();
     let mut flush = |batch: &mut Vec<Entry>| -> anyhow::Result<()> {
@@ -159,7 +165,9 @@ fn send(
         let next = first.seq;
         http::post_json(&url, &headers, &body, TIMEOUT)
             .map_err(|error| anyhow::anyhow!("{}", redact(&format!("{error:#}"))))
-            .with_context(|| format!("{sent} events were sent; go on with `--from {next}`"))?;
+            .with_context(|| {
+                format!("sent {sent} events, then failed; continue with `--from {next}`")
+            })?;
         sent += batch.len();
         batch.clear();
         Ok(())
@@ -171,7 +179,7 @@ fn send(
         }
     }
     flush(&mut batch)?;
-    Ok(context.ui.error(&format!("{sent} events were sent\n"))?)
+    Ok(context.ui.error(&format!("sent {}\n", counted(sent, "event")))?)
 }
 
 #[cfg(test)]
@@ -179,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_never_a_formula_and_never_two_cells() {
+    fn csv_cells_are_escaped_and_never_formulas() {
         for (text, expected) in [
             ("plain", "plain"),
             ("a,b", "\"a,b\""),

@@ -1,4 +1,4 @@
-//! Events as OpenTelemetry logs, in the JSON of OTLP/HTTP.
+//! Converts events to OpenTelemetry logs in OTLP/HTTP JSON.
 
 use jiff::Timestamp;
 use openskills_runtime::EventSeverity;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::detail::detail;
 
-/// How OTLP calls a severity.
+/// A severity in OTLP.
 struct OtlpSeverity {
     number: u32,
     text: &'static str,
@@ -22,13 +22,13 @@ impl From<EventSeverity> for OtlpSeverity {
     }
 }
 
-/// Returns the address that a collector takes logs at.
-pub(crate) fn logs_address(endpoint: &str) -> String {
+/// Returns the URL at which a collector accepts logs.
+pub(crate) fn logs_url(endpoint: &str) -> String {
     let base = endpoint.trim_end_matches('/');
     format!("{}/v1/logs", base.trim_end_matches("/v1/logs"))
 }
 
-/// Returns the body of a request that brings a checkpoint: a line, as it is written to a file.
+/// Returns a request body with a checkpoint as its log line, the same line that is written to a checkpoint file.
 pub(crate) fn checkpoint_request(checkpoint: &Checkpoint) -> Value {
     let time: Option<Timestamp> = checkpoint.time.parse().ok();
     let nanoseconds = time.map_or(0, Timestamp::as_nanosecond).to_string();
@@ -48,7 +48,7 @@ pub(crate) fn checkpoint_request(checkpoint: &Checkpoint) -> Value {
     })])
 }
 
-/// Returns the body of a request that brings these events.
+/// Returns a request body with these events.
 pub(super) fn request(entries: &[Entry]) -> Value {
     body(&entries.iter().map(record).collect::<Vec<_>>())
 }
@@ -89,7 +89,7 @@ fn attributes(all: impl Iterator<Item = (String, Value)>) -> Vec<Value> {
     all.map(|(key, value)| json!({ "key": key, "value": any(value) })).collect()
 }
 
-/// Returns a value in OTLP's own terms. Its whole numbers are text.
+/// Returns a value as an OTLP `AnyValue`, in which integers are strings.
 fn any(value: Value) -> Value {
     match value {
         Value::Null => json!({}),

@@ -1,4 +1,4 @@
-//! `openskills log show`: events, one a line.
+//! `openskills log show`: prints events, one per line.
 
 use openskills_runtime::RuntimeError;
 use term::{HelpText, table};
@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::output::EventLine;
 
-/// How many rows are put into columns together.
+/// Number of rows that share column widths.
 const ROWS: usize = 1000;
 
 const HELP: HelpText = HelpText {
@@ -22,13 +22,13 @@ const HELP: HelpText = HelpText {
     ..READS_LOG
 };
 
-/// Show events, the oldest first
+/// Show events, oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     events: EventSelection,
-    /// Write events as they are stored, with a `formatVersion`, one JSON object a line
+    /// Print events as stored, plus `formatVersion`, one JSON object per line
     #[arg(long)]
     json: bool,
 }

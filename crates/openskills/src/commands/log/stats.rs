@@ -1,4 +1,4 @@
-//! `openskills log stats`: numbers of every skill.
+//! `openskills log stats`: prints statistics for each skill.
 
 use openskills_runtime::RuntimeError;
 use openskills_runtime::log::stats;
@@ -14,13 +14,13 @@ const HELP: HelpText = HelpText {
     ..READS_LOG
 };
 
-/// Count activations, reads, runs, failures and decisions of every skill
+/// Show statistics for each skill: activations, reads, runs, failures and decisions
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     events: EventSelection,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -1,6 +1,6 @@
-//! `openskills log tail`: the last events, and those to come.
+//! `openskills log tail`: prints the last events and follows the log.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: waiting")]
+#![expect(clippy::disallowed_methods, reason = "the edge: sleeping between polls")]
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::output::EventLine;
 
-/// How often new events are looked for.
-const PAUSE: Duration = Duration::from_millis(200);
+/// How often to poll for new events.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 const HELP: HelpText = HelpText {
     examples: &[
@@ -32,13 +32,13 @@ const HELP: HelpText = HelpText {
 pub(crate) struct TailArgs {
     #[command(flatten)]
     log: LogLocation,
-    /// How many
+    /// Number of events to show
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10)]
     count: u64,
-    /// Go on, and show every event that is written
+    /// Keep running and show new events as they are logged
     #[arg(long, short)]
     follow: bool,
-    /// Write events as they are stored, with a `formatVersion`, one JSON object a line
+    /// Print events as stored, plus `formatVersion`, one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<Exi
         return Ok(ExitCode::Done);
     }
     loop {
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
         entries.more().map_err(RuntimeError::from)?;
         print(context, args, &mut entries)?;
     }

@@ -1,4 +1,4 @@
-//! `openskills log verify`: whether the log is what was written.
+//! `openskills log verify`: checks the log for alterations.
 
 use std::path::PathBuf;
 
@@ -13,25 +13,25 @@ use crate::output::{LogVerifyJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks every event: its number, the digest of the one before, and at the end head.json. An
-event that was changed, removed, moved or cut off is named.
+Checks each event's sequence number and its digest of the previous event, and the log's end in
+head.json. Reports every event that was changed, removed, moved or truncated.
 
-An older copy of the whole folder, put back, is a whole log: one folder alone cannot show that.
---against compares the log with checkpoints that were written elsewhere: the file that
-`log.checkpoints` in config.json names, a syslog, or what a collector wrote. A log that is
-shorter than a checkpoint of it, or differs from one, fails; so does a file without any.
+An older copy of the whole folder cannot be detected from the folder alone. --against compares the
+log with checkpoints stored elsewhere: the file set as `log.checkpoints` in config.json, a syslog,
+or the output of a collector. Verification fails if the log is shorter than a checkpoint
+or differs from one, or if the file contains no checkpoint.
 
-Archives that the log follows are checked with it. One that is not in the folder any more is named
-in a note; with --against it fails if it has signed checkpoints, unless --archive says where it is.
-So does every other log with signed checkpoints that is gone.
+The archives of the log are verified as well. A missing archive is reported as a note. With
+--against, verification fails if a missing log or archive has signed checkpoints; use --archive if
+it was moved.
 
-Reads:  the log and its archives; the keys, if config.json or --key-file names them; the file of
-        --against; the folders of --archive
+Reads:  the log and its archives; the keys from config.json or --key-file; the --against file; the
+        --archive folders
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("the log is what was written"),
+        ExitCode::Done.when("the log is intact"),
         ExitCode::Usage.usual(),
-        ExitCode::Log.when("it is not, or it cannot be read"),
+        ExitCode::Log.when("the log has been altered or cannot be read"),
     ],
     examples: &[
         "openskills log verify",
@@ -42,22 +42,22 @@ Writes: nothing",
     ],
 };
 
-/// Prove that nobody changed the log
+/// Verify that the log has not been altered
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     log: LogLocation,
-    /// The key of the log; by default the one that config.json names for the user's own. More of them are of archives
+    /// Log key file [default: for your own log, the one in config.json]; can be repeated for archives
     #[arg(long, value_name = "FILE")]
     key_file: Vec<PathBuf>,
-    /// Compare the log with the checkpoints in a file
+    /// Compare the log with the checkpoints in this file
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Where an archive was moved to: its folder, or one that holds it
+    /// New location of a moved archive: its folder or the parent folder; can be repeated
     #[arg(long, value_name = "DIR")]
     archive: Vec<PathBuf>,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -90,8 +90,8 @@ pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Re
     } else {
         for problem in &report.problems {
             let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let told = format!("{}{line}: {}", problem.file, problem.message);
-            context.ui.error(&format!("error: {}\n", safe_line(&told)))?;
+            let message = format!("{}{line}: {}", problem.file, problem.message);
+            context.ui.error(&format!("error: {}\n", safe_line(&message)))?;
         }
         context.ui.out(&verdict(&report))?;
         context.ui.note(&limits(&report))?;
@@ -104,21 +104,21 @@ fn verdict(report: &LogReport) -> String {
     let events = counted(usize::try_from(*events).unwrap_or(usize::MAX), "event");
     let files = counted(*files, "file");
     let verdict = match (*valid, report.files) {
-        (true, 0) => "there is no log yet",
-        (true, _) => "the chain holds",
-        (false, _) => "the log is not what was written",
+        (true, 0) => "no log yet",
+        (true, _) => "the log is intact",
+        (false, _) => "the log has been altered",
     };
     let archives = match report.archives {
         0 => String::new(),
         count => format!(", with {}", counted(count, "archive")),
     };
     let compared = report.checkpoints.map_or_else(String::new, |compared| {
-        format!(", {} compared", counted(compared, "checkpoint"))
+        format!(", compared with {}", counted(compared, "checkpoint"))
     });
     format!("{events} in {files}{archives}: {verdict}{compared}\n")
 }
 
-/// Returns what the verdict cannot say.
+/// Returns notes about what this verification cannot detect.
 fn limits(report: &LogReport) -> String {
     let LogReport { valid, keyed, end_checked, .. } = report;
     let mut text: String =
@@ -127,14 +127,13 @@ fn limits(report: &LogReport) -> String {
         return text;
     }
     if !end_checked {
-        text +=
-            "note: there is no head beside it, so events cut off at the end would not be found\n";
+        text += "note: the end of the log was not compared with head.json, so events removed at the end are not detected\n";
     }
     if *valid && !keyed {
-        text += "note: it has no key, so one who may write the folder could have written it anew\n";
+        text += "note: the log has no key, so anyone who can write to the folder could have rewritten it\n";
     }
     if *valid && report.checkpoints.is_none() {
-        text += "note: an older copy of the whole folder would verify as well; --against FILE compares with checkpoints\n";
+        text += "note: an older copy of the whole folder would also verify; use --against FILE to compare with checkpoints\n";
     }
     text
 }

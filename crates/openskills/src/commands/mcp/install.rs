@@ -1,8 +1,8 @@
-//! `openskills mcp install`: tells a client of this server.
+//! `openskills mcp install`: adds this server to the config file of an MCP client.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the edge: where this program and files of clients are"
+    reason = "the edge: the paths of this program and of the config files"
 )]
 
 use clap::Parser;
@@ -14,15 +14,15 @@ use term::{HelpText, safe_line};
 use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::mcp::{ClientKind, Entry, NoFile, Reach};
+use crate::mcp::{ClientKind, ConfigScope, NoConfigFile, ServerCommand};
 use crate::output::{McpInstallJson, VERSION};
 
 pub(super) const HELP: HelpText = HelpText {
     text: "\
-Writes into the file of a client that it starts `openskills mcp`, and shows the change first.
-Everything else in the file stays as it is, comments included.
+Configures an MCP client to start `openskills mcp`. Shows the change to the client's config file
+before it is written. Everything else in the file stays as it is, including comments.
 
-  client          your own file                                   with --project
+  client          user file                                       with --project
   claude-code     ~/.claude.json                                  .mcp.json
   claude-desktop  ~/.config/Claude/claude_desktop_config.json     -
   codex           ~/.codex/config.toml                            .codex/config.toml
@@ -34,22 +34,22 @@ Everything else in the file stays as it is, comments included.
   windsurf        ~/.codeium/windsurf/mcp_config.json             -
   zed             ~/.config/zed/settings.json                     .zed/settings.json
 
-On macOS, the files of claude-desktop and vscode are in ~/Library/Application Support. The
-variables of the clients are honoured: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME,
-GEMINI_CLI_HOME, and XDG_CONFIG_HOME in place of ~/.config.
+On macOS, the user files of claude-desktop and vscode are in ~/Library/Application Support. The
+clients' environment variables are respected: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME,
+GEMINI_CLI_HOME, and XDG_CONFIG_HOME instead of ~/.config.
 
-Tools are named with underscores, which every client takes. Arguments after -- go to
-`openskills mcp`. On a terminal it asks before it writes. Elsewhere, and with --json, it needs
---yes.
+Tool names are written with underscores, which every client accepts. Arguments after -- are passed
+to `openskills mcp`. In a terminal you are asked to confirm the change; if stdin is not a terminal,
+or with --json, --yes is required.
 
-Reads:  the file of the client, and the variables above
-Writes: the file of the client",
+Reads:  the client's config file, the variables above
+Writes: the client's config file",
     exit_codes: &[
-        ExitCode::Done.when("written, or there was nothing to change"),
-        ExitCode::Usage
-            .when("the call is wrong, or the file cannot be understood; nothing was written"),
-        ExitCode::NotAllowed.when("the answer is no"),
-        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+        ExitCode::Done.when("written, or nothing to change"),
+        ExitCode::Usage.when("usage error, or the file cannot be edited; nothing was written"),
+        ExitCode::NotAllowed.when("you declined"),
+        ExitCode::NeedsApproval
+            .when("confirmation required, but stdin is not a terminal or --json is given"),
     ],
     examples: &[
         "openskills mcp install claude-code",
@@ -60,126 +60,132 @@ Writes: the file of the client",
     ],
 };
 
-/// Tell a client to start this server
+/// Configure an MCP client to start this server
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct InstallArgs {
-    /// The client
+    /// Client to configure
     #[arg(value_name = "CLIENT", value_enum)]
     client: ClientKind,
-    /// Write the project's file, in the working folder, in place of your own
+    /// Write the project's file in the current directory instead of your user file
     #[arg(long)]
     project: bool,
-    /// What the client calls the server
-    #[arg(long, value_name = "NAME", default_value = "skills", value_parser = name)]
+    /// Server name in the client
+    #[arg(long, value_name = "NAME", default_value = "skills", value_parser = parse_name)]
     name: String,
-    /// Take the server out of the file
+    /// Remove the server from the file
     #[arg(long)]
     remove: bool,
-    /// Show the change, and write nothing
+    /// Show the change without writing it
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Write the change without asking
     #[arg(long, short)]
     yes: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Arguments of `openskills mcp`
+    /// Arguments for `openskills mcp`, after --
     #[arg(last = true, value_name = "ARGS", conflicts_with = "remove")]
     args: Vec<String>,
 }
 
-fn name(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let is_good = !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain);
-    if is_good {
+/// The maximum length of a server name.
+const MAX_NAME: usize = 64;
+
+fn parse_name(text: &str) -> Result<String, String> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_valid = !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(is_allowed);
+    if is_valid {
         return Ok(text.to_owned());
     }
-    Err(format!("`{text}` is no name of a server; it takes letters, digits, - and _"))
+    Err(format!(
+        "`{text}` is not a valid server name; use 1 to {MAX_NAME} letters, digits, - and _"
+    ))
 }
 
 pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let places = Places::from_environment()?;
-    let file = file(args, &places)?;
-    check(&args.args)?;
+    let file = config_file(args, &places)?;
+    check_arguments(&args.args)?;
     let before = read_text(&file)?;
-    let entry = (!args.remove).then(|| entry(args));
-    let after = args.client.edited(before.as_deref(), &args.name, entry.as_ref());
-    let after = after.map_err(|why| RuntimeError::Setup {
-        message: format!("{file} cannot be understood: {why}"),
+    let command = (!args.remove).then(|| server_command(args));
+    let after = args.client.edit(before.as_deref(), &args.name, command.as_ref());
+    let after = after.map_err(|reason| RuntimeError::Setup {
+        message: format!("cannot edit `{file}`: {reason}"),
         hint: Some(
-            "nothing was written; fix the file, or edit it by hand as docs/mcp.md shows".to_owned(),
+            "fix the file, or edit it by hand as shown in docs/mcp.md; nothing was written"
+                .to_owned(),
         ),
     })?;
     let text = before.clone().unwrap_or_default();
     let diff = TextDiff::from_lines(text.as_str(), after.as_str());
     let diff = diff.unified_diff().header(file.as_str(), file.as_str()).to_string();
-    let mut told = McpInstallJson {
+    let mut result = McpInstallJson {
         version: VERSION,
-        client: args.client.word(),
+        client: args.client.name(),
         file: file.to_string(),
         written: false,
         diff,
     };
     if !args.json {
-        for line in told.diff.lines() {
+        for line in result.diff.lines() {
             context.ui.out(&format!("{}\n", safe_line(line)))?;
         }
     }
-    if !told.diff.is_empty() && !args.dry_run {
+    if !result.diff.is_empty() && !args.dry_run {
         let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
-        if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
+        if !consent.confirm(&mut context.ui, "Write this change?", "nothing was written")? {
             return Ok(ExitCode::NotAllowed);
         }
-        // Whoever wrote to it meanwhile is not written over.
+        // Another program may have written the file while the user was reading the change.
         if read_text(&file)? != before {
-            let message = format!("{file} was changed meanwhile");
-            let hint = Some("try again".to_owned());
+            let message = format!("`{file}` was changed by another program");
+            let hint = Some("run the command again".to_owned());
             return Err(RuntimeError::Setup { message, hint }.into());
         }
         if let Some(folder) = file.parent().filter(|folder| !folder.as_path().is_dir()) {
             make_private_folder(&folder)?;
         }
         write_file(&file, after.as_bytes())?;
-        told.written = true;
+        result.written = true;
     }
     if args.json {
-        context.ui.json(&told)?;
+        context.ui.json(&result)?;
     } else {
-        let done = match (told.diff.is_empty(), told.written) {
+        let action = match (result.diff.is_empty(), result.written) {
             (true, _) => "nothing to change in",
             (false, true) => "wrote",
             (false, false) => "would write",
         };
-        context.ui.note(&format!("{done} {}\n", safe_line(file.as_str())))?;
+        context.ui.note(&format!("{action} {}\n", safe_line(file.as_str())))?;
     }
     Ok(ExitCode::Done)
 }
 
-/// Returns the file of the client: the one that is there, else the one that it makes itself.
-fn file(args: &InstallArgs, places: &Places) -> Result<AbsPath, RuntimeError> {
-    let reach = if args.project { Reach::Project } else { Reach::User };
+/// Returns the client's config file: the one that exists, or else the one that the client itself would create.
+fn config_file(args: &InstallArgs, places: &Places) -> Result<AbsPath, RuntimeError> {
+    let scope = if args.project { ConfigScope::Project } else { ConfigScope::User };
     let variable = |name: &str| std::env::var(name).ok();
-    let files = args.client.files(reach, places, variable).map_err(|why| {
-        let client = args.client.word();
-        let (message, hint) = match why {
-            NoFile::InProject => (
-                format!("`{client}` has no configuration file in projects"),
-                format!("run `openskills mcp install {client}` to write your own file"),
+    let files = args.client.files(scope, places, variable).map_err(|reason| {
+        let client = args.client.name();
+        let (message, hint) = match reason {
+            NoConfigFile::NotInProjects => (
+                format!("`{client}` does not read project config files"),
+                format!("run `openskills mcp install {client}` to write your user file"),
             ),
-            NoFile::Homeless => (
-                "there is no file of the user: HOME is not set".to_owned(),
-                "set HOME, or write the project's file with --project".to_owned(),
+            NoConfigFile::NoHome => (
+                "cannot find your user config file: HOME is not set".to_owned(),
+                "set HOME, or pass --project to write the project's file".to_owned(),
             ),
-            NoFile::Variable(name) => (
+            NoConfigFile::RelativePath(name) => (
                 format!("`{name}` is not an absolute path"),
                 format!("set {name} to an absolute path, or unset it"),
             ),
         };
         RuntimeError::Setup { message, hint: Some(hint) }
     })?;
-    // Files of clients are often links into a folder of dotfiles.
+    // Config files are often symbolic links into a dotfiles folder.
     for file in &files {
         match real_path(file) {
             Ok(real) => return Ok(real),
@@ -190,45 +196,46 @@ fn file(args: &InstallArgs, places: &Places) -> Result<AbsPath, RuntimeError> {
     Ok(files[0].clone())
 }
 
-/// Refuses arguments that the server would refuse when the client starts it.
-fn check(args: &[String]) -> Result<(), RuntimeError> {
-    let words = ["openskills", "mcp"].into_iter().chain(args.iter().map(String::as_str));
-    match crate::cli::Cli::try_parse_from(words) {
+/// Rejects arguments with which the server would not start.
+fn check_arguments(args: &[String]) -> Result<(), RuntimeError> {
+    let command_line = ["openskills", "mcp"].into_iter().chain(args.iter().map(String::as_str));
+    match crate::cli::Cli::try_parse_from(command_line) {
         Ok(_) => Ok(()),
         Err(error) => {
-            let told = error.to_string();
-            let told = told.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            let hint = Some("`openskills mcp --help` shows what it takes".to_owned());
-            let message = format!("`openskills mcp` would not start so: {told}");
+            let error = error.to_string();
+            let error = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            let hint = Some("run `openskills mcp --help`".to_owned());
+            let message = format!("`openskills mcp` does not accept these arguments: {error}");
             Err(RuntimeError::Setup { message, hint })
         }
     }
 }
 
-fn entry(args: &InstallArgs) -> Entry {
-    let own = ["mcp", "--tool-names", "underscore"].map(str::to_owned);
-    let is_named = args.args.iter().any(|word| word.starts_with("--tool-names"));
-    let own = own.into_iter().take(if is_named { 1 } else { 3 });
-    let command = if args.client.needs_path() { own_path() } else { command() };
-    Entry { command, args: own.chain(args.args.iter().cloned()).collect() }
+fn server_command(args: &InstallArgs) -> ServerCommand {
+    let default_args = ["mcp", "--tool-names", "underscore"].map(str::to_owned);
+    let has_tool_names = args.args.iter().any(|arg| arg.starts_with("--tool-names"));
+    let default_args = default_args.into_iter().take(if has_tool_names { 1 } else { 3 });
+    let program = if args.client.needs_path() { program_path() } else { program() };
+    ServerCommand { program, args: default_args.chain(args.args.iter().cloned()).collect() }
 }
 
-const NAME: &str = "openskills";
+const PROGRAM: &str = "openskills";
 
-/// Returns where this program is.
-fn own_path() -> String {
+/// Returns the path of this program.
+fn program_path() -> String {
     let own = std::env::current_exe().and_then(std::fs::canonicalize);
-    own.map_or_else(|_| NAME.to_owned(), |own| own.to_string_lossy().into_owned())
+    own.map_or_else(|_| PROGRAM.to_owned(), |own| own.to_string_lossy().into_owned())
 }
 
-/// Returns how this program is started: by its name where that finds it, else by where it is.
-fn command() -> String {
+/// Returns the name of this program if the name is found on PATH, and its path otherwise.
+fn program() -> String {
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let own = std::env::current_exe().ok().and_then(|path| real(&path));
-    let found = std::env::var_os("PATH")
-        .and_then(|path| std::env::split_paths(&path).find_map(|folder| real(&folder.join(NAME))));
+    let found = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path).find_map(|folder| real(&folder.join(PROGRAM)))
+    });
     match own {
         Some(own) if found.as_ref() != Some(&own) => own.to_string_lossy().into_owned(),
-        _ => NAME.to_owned(),
+        _ => PROGRAM.to_owned(),
     }
 }

@@ -1,29 +1,30 @@
-//! `openskills mcp remove`: lists skills of an MCP server no longer.
+//! `openskills mcp remove`: removes an MCP server, or skills that were added by their URIs.
 
-use openskills_runtime::{Dropped, KeptSkills, Places, RuntimeError, SkillServer, SkillServers};
+use openskills_runtime::{
+    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills,
+};
 use skill::nearest;
 use term::{HelpText, counted, safe_line};
 
-use super::add::skill;
-use super::servers::unknown;
+use super::add::parse_skill_uri;
+use super::servers::unknown_server;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Its skills are not listed any more, and what was cached of their files is removed. Approvals of
-them stay, and hold if the server is added again under the same label; `openskills approvals
-revoke` takes them back.
+Removes the server, its skills and their cached files. Approvals of the skills are kept, and apply
+again if you add the server under the same label; `openskills approvals revoke` revokes them.
 
-With --skill only that skill is not asked for any more; the server stays. A skill that the
-server lists by itself stays listed.
+With --skill, the server stays and only that skill is no longer requested. A skill that is also in
+the server's list stays listed.
 
-Reads:  mcp.json, and what the server listed
-Writes: mcp.json, and removes what the server listed and its files in the cache",
+Reads:  mcp.json; the server's stored list
+Writes: mcp.json; deletes the server's stored list and cached files",
     exit_codes: &[
         ExitCode::Done.when("removed"),
-        ExitCode::Usage.when("the configuration is wrong"),
-        ExitCode::NotFound.when("there is no such server, or no such skill was added to it"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("no such server, or no skill with this URI was added to it"),
     ],
     examples: &[
         "openskills mcp remove docs",
@@ -31,15 +32,20 @@ Writes: mcp.json, and removes what the server listed and its files in the cache"
     ],
 };
 
-/// List skills of an MCP server no longer
+/// Remove an MCP server and its skills
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct RemoveArgs {
-    /// The label of the server
+    /// Server label
     #[arg(value_name = "LABEL", add = term::names(crate::completion::servers))]
     label: String,
-    /// Keep the server, and do not ask it for the skill of this URI any more; may be given several times
-    #[arg(long = "skill", value_name = "URI", value_parser = skill, add = term::names(crate::completion::server_skills))]
+    /// Keep the server and remove only the skill added with this URI; can be repeated
+    #[arg(
+        long = "skill",
+        value_name = "URI",
+        value_parser = parse_skill_uri,
+        add = term::names(crate::completion::server_skills)
+    )]
     skills: Vec<String>,
 }
 
@@ -48,15 +54,15 @@ pub(super) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
     let label = &args.label;
     let _lock = SkillServers::lock(&places)?;
     let mut servers = SkillServers::load(&places)?;
-    let server = servers.get(label).ok_or_else(|| unknown(label, &servers))?;
+    let server = servers.get(label).ok_or_else(|| unknown_server(label, &servers))?;
     if !args.skills.is_empty() {
         return remove_skills(context, &places, servers, server, &args.skills);
     }
-    // The server goes last: after a kill it can be removed again.
-    let dropped = Dropped::server(&places, label)?;
+    // The server is removed last, so that the command can be repeated after the process was killed.
+    let dropped = DropSummary::server(&places, label)?;
     servers.remove(label);
     servers.save(&places)?;
-    let line = format!("removed {}: {}\n", safe_line(label), words(&dropped));
+    let line = format!("removed {}: {}\n", safe_line(label), summary(&dropped));
     context.ui.done(&line)?;
     Ok(ExitCode::Done)
 }
@@ -70,33 +76,33 @@ fn remove_skills(
 ) -> anyhow::Result<ExitCode> {
     for uri in uris {
         if !server.skills.remove(uri) {
-            let meant = nearest(uri, server.skills.iter().map(String::as_str));
+            let nearest = nearest(uri, server.skills.iter().map(String::as_str));
             return Err(RuntimeError::ServedSkillNotFound {
                 server: server.label,
                 uri: uri.clone(),
-                nearest: meant.map(str::to_owned),
+                nearest: nearest.map(str::to_owned),
             }
             .into());
         }
     }
     let label = server.label.clone();
-    // What cannot be read any more is replaced by the next sync.
-    let kept = KeptSkills::load(places.state.as_ref(), &label).ok().flatten();
-    let dropped = match kept {
-        Some(mut kept) => kept.drop_unlisted(places, &label, uris)?,
-        None => Dropped::default(),
+    // The next sync replaces an unreadable list.
+    let synced = SyncedSkills::load(places.state.as_ref(), &label).ok().flatten();
+    let dropped = match synced {
+        Some(mut synced) => synced.drop_unlisted(places, &label, uris)?,
+        None => DropSummary::default(),
     };
     servers.add(server);
     servers.save(places)?;
     for uri in uris {
-        context.ui.done(&format!("{label} is not asked for {} any more\n", safe_line(uri)))?;
+        context.ui.done(&format!("{} is no longer requested from {label}\n", safe_line(uri)))?;
     }
-    context.ui.done(&format!("removed {}\n", words(&dropped)))?;
+    context.ui.done(&format!("removed {}\n", summary(&dropped)))?;
     Ok(ExitCode::Done)
 }
 
-fn words(dropped: &Dropped) -> String {
-    let Dropped { skills, files, bytes } = dropped;
+fn summary(dropped: &DropSummary) -> String {
+    let DropSummary { skills, files, bytes } = dropped;
     let (skills, files) = (counted(*skills, "skill"), counted(*files, "cached file"));
     format!("{skills}, {files} ({bytes} bytes)")
 }

@@ -1,6 +1,6 @@
-//! `openskills mcp` itself: a server of the Model Context Protocol.
+//! `openskills mcp` without a subcommand: the MCP server.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the file of the token")]
+#![expect(clippy::disallowed_methods, reason = "the edge: the token file")]
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -13,33 +13,32 @@ use term::{HelpText, safe_line};
 use crate::context::Context;
 use crate::discovery::DiscoveryArgs;
 use crate::exit_code::ExitCode;
-use crate::mcp::{Http, Listed, Served, ToolNames, serve_http, serve_stdio};
+use crate::mcp::{HttpOptions, ListFilter, ServeConfig, ToolNames, serve_http, serve_stdio};
 
 pub(super) const HELP: HelpText = HelpText {
     text: "\
-Serves skills to clients of the Model Context Protocol: as tools (list, read, read a file, run
-a script), as resources (skill://...), as prompts, and by the extension
-io.modelcontextprotocol/skills. On standard input and output a client starts this program by
-itself (`openskills mcp install CLIENT` tells it to); with --http any number of clients reach
-it.
+Serves skills over the Model Context Protocol: as tools (list skills, read a skill, read a file,
+run a script), as resources (skill://...), as prompts, and through the extension
+io.modelcontextprotocol/skills. Over stdio, the client starts this program itself (to configure
+that, run `openskills mcp install CLIENT`). With --http, any number of clients can connect.
 
-What is read and run goes through the same policy, approvals, sandbox and log as everything
-else. What needs your word is asked through a client that can ask, and refused elsewhere with
-the command that approves it. Scripts work in an empty folder unless a workspace is named here
-and the client asks for it. They end when the client goes.
+The same policy, approvals, sandbox and log apply as for all other commands. If approval is needed,
+you are asked through the client if it supports that (elicitation); otherwise the call is refused
+and the command to approve it is returned. Scripts run in an empty folder, unless you pass
+--workspace and the client requests the workspace. They are stopped when the client disconnects.
 
-Over HTTP other machines reach it only with a token of 16 characters or more: in the file of
---token-file, or in OPENSKILLS_MCP_TOKEN. Without a token nobody is asked through a client,
-since it may be anybody's. Web pages reach it only from its own address, or one of
---allow-origin.
+Over HTTP, other machines can connect only with a token of at least 16 characters, from
+--token-file or OPENSKILLS_MCP_TOKEN. Without a token, you are never asked through a client,
+because anyone on this machine could be the client. Web pages can connect only from the server's
+own origin or from an --allow-origin.
 
-Reads:  skills, approvals.json, the policy of the organisation, the file of the token
-Writes: the log; the workspace, by scripts that were approved
+Reads:  skills, approvals.json, the organization's policy, the token file
+Writes: the log; the workspace, by approved scripts
 
-Whatever ends the server ends scripts first, and the log has how.",
+When the server is terminated, it first stops all running scripts and logs how each one ended.",
     exit_codes: &[
-        ExitCode::Done.when("the client went, or ended the server by TERM"),
-        ExitCode::signals("129, 130", "the server got HUP or INT"),
+        ExitCode::Done.when("the client disconnected, or the server received TERM"),
+        ExitCode::signals("129, 130", "the server received HUP or INT"),
         ExitCode::Usage.usual(),
     ],
     examples: &[
@@ -51,117 +50,125 @@ Whatever ends the server ends scripts first, and the log has how.",
     ],
 };
 
-/// Where a server listens unless somebody says otherwise.
-const ADDRESS: &str = "127.0.0.1:8750";
-/// The largest file of a token.
+const DEFAULT_ADDRESS: &str = "127.0.0.1:8750";
+/// The maximum size of a token, in bytes.
 const MAX_TOKEN: u64 = 4096;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
-    /// The folder that scripts may work in, if the client asks for that
+    /// Folder that scripts may work in if the client requests it
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// How the names of tools are written; some clients refuse dots
+    /// Tool name style; some clients reject dots
     #[arg(long, value_name = "STYLE", value_enum, default_value_t)]
     tool_names: ToolNames,
-    /// Serve by HTTP, at this address; 127.0.0.1:8750 if none is named
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = ADDRESS, value_parser = address)]
+    /// Serve over HTTP on ADDRESS, or on 127.0.0.1:8750 if it is omitted
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = DEFAULT_ADDRESS,
+        value_parser = parse_address
+    )]
     http: Option<SocketAddr>,
-    /// A file with the token that clients must know
+    /// File containing the token that clients must send
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
-    /// A name that clients may call this machine by; may be given several times
+    /// Additional host name that clients may use for this server; can be repeated
     #[arg(long, value_name = "HOST", requires = "http")]
     allow_host: Vec<String>,
-    /// A web page's origin that may reach it, such as https://app.example.com:443; may be given several times
-    #[arg(long, value_name = "ORIGIN", requires = "http", value_parser = origin)]
+    /// Origin of web pages that may connect, such as https://app.example.com:443; can be repeated
+    #[arg(long, value_name = "ORIGIN", requires = "http", value_parser = parse_origin)]
     allow_origin: Vec<String>,
-    /// List skills whose frontmatter does not fit the standard, too; strict clients then refuse the whole list
+    /// Also list skills whose frontmatter violates the standard; strict clients then reject the whole list
     #[arg(long)]
     list_nonstandard: bool,
     #[command(flatten)]
     discovery: DiscoveryArgs,
 }
 
-/// Reads an address; a port alone is one of this machine.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let whole = match text.parse::<u16>() {
+/// Parses an address. A port alone means this machine.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let full = match text.parse::<u16>() {
         Ok(port) => format!("127.0.0.1:{port}"),
         Err(_) => text.replacen("localhost:", "127.0.0.1:", 1),
     };
-    whole.parse().map_err(|_| {
-        format!("`{text}` is no address; write it as 127.0.0.1:8750, [::1]:8750 or 8750")
+    full.parse().map_err(|_| {
+        format!("`{text}` is not a valid address; use the form 127.0.0.1:8750, [::1]:8750 or 8750")
     })
 }
 
-fn origin(text: &str) -> Result<String, String> {
+fn parse_origin(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    let is_one =
+    let is_valid =
         matches!(scheme, "http" | "https") && !rest.is_empty() && !rest.contains(['/', '*']);
-    if is_one {
+    if is_valid {
         return Ok(text.to_owned());
     }
-    Err(format!("`{text}` is no origin; write it as https://app.example.com:443"))
+    Err(format!("`{text}` is not a valid origin; use the form https://app.example.com:443"))
 }
 
 pub(super) fn serve(context: &mut Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     if let Some(workspace) = args.workspace.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(RuntimeError::Setup {
-            message: format!("{} is no folder that scripts could work in", workspace.display()),
-            hint: Some("name one that is there by --workspace".to_owned()),
+            message: format!("`{}` is not a folder", workspace.display()),
+            hint: Some("pass an existing folder to --workspace".to_owned()),
         }
         .into());
     }
     let mut random = [0_u8; 4];
     getrandom::fill(&mut random)
-        .map_err(|error| anyhow::anyhow!("there is no chance here: {error}"))?;
-    let served = Served {
-        config: args.discovery.config(context)?,
+        .map_err(|error| anyhow::anyhow!("cannot get random bytes: {error}"))?;
+    let config = ServeConfig {
+        runtime: args.discovery.config(context)?,
         workspace: args.workspace.clone(),
-        names: args.tool_names,
-        look: args.discovery.words(),
-        listed: if args.list_nonstandard { Listed::All } else { Listed::Standard },
-        session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+        tool_names: args.tool_names,
+        discovery_flags: args.discovery.flags(),
+        list_filter: if args.list_nonstandard { ListFilter::All } else { ListFilter::Standard },
+        session_suffix: random.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
-    let http = args.http.map(|address| http(address, args)).transpose()?;
+    let http = args.http.map(|address| http_options(address, args)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("no threads can be made")?;
-    let done = match http {
-        None => runtime.block_on(serve_stdio(served)),
-        Some(http) => runtime.block_on(serve_http(served, http, |address| {
+        .context("cannot start threads")?;
+    let result = match http {
+        None => runtime.block_on(serve_stdio(config)),
+        Some(http) => runtime.block_on(serve_http(config, http, |address| {
             let _ = context.ui.error(&format!("serving skills at {}\n", safe_line(address)));
         })),
     };
-    // Whatever still runs belongs to a client that is gone.
+    // Whatever still runs belongs to a client that has disconnected.
     runtime.shutdown_background();
-    done?;
+    result?;
     Ok(ExitCode::Done)
 }
 
-fn http(address: SocketAddr, args: &ServeArgs) -> Result<Http, RuntimeError> {
-    let wrong = |message: String| RuntimeError::Setup {
+fn http_options(address: SocketAddr, args: &ServeArgs) -> Result<HttpOptions, RuntimeError> {
+    let token_error = |message: String| RuntimeError::Setup {
         message,
-        hint: Some("name a file of it by --token-file, or set OPENSKILLS_MCP_TOKEN".to_owned()),
+        hint: Some(
+            "pass a file with the token to --token-file, or set OPENSKILLS_MCP_TOKEN".to_owned(),
+        ),
     };
     let token = match &args.token_file {
         Some(file) => {
-            let unread = |error| wrong(format!("cannot read {}: {error}", file.display()));
+            let unreadable =
+                |error| token_error(format!("cannot read `{}`: {error}", file.display()));
             let mut text = String::new();
-            let open = std::fs::File::open(file).map_err(unread)?;
-            open.take(MAX_TOKEN + 1).read_to_string(&mut text).map_err(unread)?;
+            let open = std::fs::File::open(file).map_err(unreadable)?;
+            open.take(MAX_TOKEN + 1).read_to_string(&mut text).map_err(unreadable)?;
             Some(text)
         }
         None => std::env::var("OPENSKILLS_MCP_TOKEN").ok().filter(|token| !token.is_empty()),
     };
     if token.as_ref().is_some_and(|token| token.len() as u64 > MAX_TOKEN) {
-        return Err(wrong(format!("the token is longer than {MAX_TOKEN} characters")));
+        return Err(token_error(format!("the token is longer than {MAX_TOKEN} bytes")));
     }
     let token = token.map(|token| token.trim().to_owned());
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
-    let http = Http { address, token, hosts, origins };
-    http.check().map_err(wrong)?;
-    Ok(http)
+    let options = HttpOptions { address, token, hosts, origins };
+    options.check().map_err(token_error)?;
+    Ok(options)
 }

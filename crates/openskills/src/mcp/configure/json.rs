@@ -1,5 +1,5 @@
-//! Files of JSON, with comments or without. An edit is a splice in the text, and taking a server out is its inverse: a file that had other servers is byte for byte
-//! what it was.
+//! Edits JSON config files, with or without comments. An edit changes only the affected part of the text. Removing the
+//! server undoes adding it: a file with other servers is then byte for byte the same as before.
 
 mod splice;
 
@@ -8,15 +8,15 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::json;
 
-use super::check_own;
+use super::check_is_own;
 
-/// How a client writes a server down.
-pub(super) struct Shape {
-    /// The keys that lead to the servers.
+/// The format of a server's entry in a client's file.
+pub(super) struct EntryFormat {
+    /// The keys on the way to the object of all servers.
     pub(super) keys: &'static [&'static str],
-    /// What starts the server.
+    /// The fields of this server.
     pub(super) fields: Vec<(&'static str, Field)>,
-    /// What the client needs beside that, and the user may have chosen otherwise.
+    /// Fields that the client needs, and that the user may have changed.
     pub(super) defaults: Vec<(&'static str, Field)>,
 }
 
@@ -26,13 +26,13 @@ pub(super) enum Field {
     Text(String),
     Texts(Vec<String>),
     True,
-    /// The entry itself, or what is around it.
+    /// An entry, or an object around entries.
     Object(Vec<(String, Field)>),
 }
 
 impl Field {
-    /// Returns true if the file says just that, however it is laid out.
-    fn is(&self, tree: &Tree<'_>) -> bool {
+    /// Returns true if the file has this value, in any layout.
+    fn equals(&self, tree: &Tree<'_>) -> bool {
         match (self, tree) {
             (Self::Text(text), Tree::StringLit(found)) => found.value == text.as_str(),
             (Self::Texts(texts), Tree::Array(found)) => {
@@ -48,8 +48,8 @@ impl Field {
         }
     }
 
-    /// Returns it on one line.
-    fn line(&self) -> String {
+    /// Formats the value on one line.
+    fn on_one_line(&self) -> String {
         match self {
             Self::Text(text) => json!(text).to_string(),
             Self::Texts(texts) => {
@@ -58,152 +58,156 @@ impl Field {
             }
             Self::True => "true".to_owned(),
             Self::Object(fields) => {
-                let pair =
-                    |(key, field): &(String, Self)| format!("{}: {}", json!(key), field.line());
+                let pair = |(key, field): &(String, Self)| {
+                    format!("{}: {}", json!(key), field.on_one_line())
+                };
                 let pairs: Vec<String> = fields.iter().map(pair).collect();
                 format!("{{ {} }}", pairs.join(", "))
             }
         }
     }
 
-    /// Returns it on several lines, each after the first with the indentation `around` in front.
-    fn lines(&self, around: &str, unit: &str) -> String {
-        let Self::Object(fields) = self else { return self.line() };
-        let inner = format!("{around}{unit}");
+    /// Formats the value on several lines. `indent` is the indentation of the first line, `unit` that of one level.
+    fn on_lines(&self, indent: &str, unit: &str) -> String {
+        let Self::Object(fields) = self else { return self.on_one_line() };
+        let inner = format!("{indent}{unit}");
         let pair = |(key, field): &(String, Self)| {
-            format!("\n{inner}{}: {}", json!(key), field.lines(&inner, unit))
+            format!("\n{inner}{}: {}", json!(key), field.on_lines(&inner, unit))
         };
         let pairs: Vec<String> = fields.iter().map(pair).collect();
-        format!("{{{}\n{around}}}", pairs.join(","))
+        format!("{{{}\n{indent}}}", pairs.join(","))
     }
 }
 
-/// Returns the text with the server in it. An empty text stands for a file that is not there.
-pub(super) fn with(text: &str, shape: &Shape, name: &str) -> Result<String, String> {
-    let edited = put_entry(text, shape, name)?;
-    // A file is never written that the client would read otherwise.
-    let path: Vec<&str> = shape.keys.iter().copied().chain([name]).collect();
-    let is_right = |entry: &Object<'_>| {
+/// Returns the text with the server added. An empty text means that the file does not exist.
+pub(super) fn add(text: &str, format: &EntryFormat, name: &str) -> Result<String, String> {
+    let edited = add_entry(text, format, name)?;
+    // Makes sure that the client reads back what was written.
+    let path: Vec<&str> = format.keys.iter().copied().chain([name]).collect();
+    let is_correct = |entry: &Object<'_>| {
         let has = |(key, field): &(&str, Field)| {
-            entry.get(key).is_some_and(|found| field.is(&found.value))
+            entry.get(key).is_some_and(|found| field.equals(&found.value))
         };
-        shape.fields.iter().all(has)
+        format.fields.iter().all(has)
     };
-    match found(&edited, &path, is_right) {
+    match inspect(&edited, &path, is_correct) {
         Ok(true) => Ok(edited),
-        Ok(false) | Err(_) => Err("it is written in a way that cannot be edited".to_owned()),
+        Ok(false) | Err(_) => Err("its layout is not supported".to_owned()),
     }
 }
 
-fn put_entry(text: &str, shape: &Shape, name: &str) -> Result<String, String> {
+fn add_entry(text: &str, format: &EntryFormat, name: &str) -> Result<String, String> {
     let mut text = if text.trim().is_empty() { "{}\n".to_owned() } else { text.to_owned() };
-    let named = |(key, field): &(&str, Field)| ((*key).to_owned(), field.clone());
-    let entry = Field::Object(shape.fields.iter().chain(&shape.defaults).map(named).collect());
-    let path: Vec<&str> = shape.keys.iter().copied().chain([name]).collect();
-    // Everything on the way that is not there yet comes with the entry.
+    let member = |(key, field): &(&str, Field)| ((*key).to_owned(), field.clone());
+    let entry = Field::Object(format.fields.iter().chain(&format.defaults).map(member).collect());
+    let path: Vec<&str> = format.keys.iter().copied().chain([name]).collect();
+    // Missing objects on the way are added together with the entry.
     for (depth, key) in path.iter().enumerate() {
-        let is_there = found(&text, &path[..depth], |object| object.get(key).is_some())?;
-        if !is_there {
+        let exists = inspect(&text, &path[..depth], |object| object.get(key).is_some())?;
+        if !exists {
             let inner = path[depth + 1..].iter().rev();
             let value =
                 inner.fold(entry, |value, key| Field::Object(vec![((*key).to_owned(), value)]));
-            return put(&text, &path[..depth], key, &value);
+            return set(&text, &path[..depth], key, &value);
         }
     }
-    found(&text, shape.keys, |servers| check_entry(servers, name))??;
-    let is_object = found(&text, shape.keys, |servers| servers.get_object(name).is_some())?;
+    inspect(&text, format.keys, |servers| check_entry(servers, name))??;
+    let is_object = inspect(&text, format.keys, |servers| servers.get_object(name).is_some())?;
     if !is_object {
-        return put(&text, shape.keys, name, &entry);
+        return set(&text, format.keys, name, &entry);
     }
-    // What else somebody wrote there, such as variables, stays.
-    for (key, field) in &shape.fields {
+    // Other fields, such as environment variables, stay.
+    for (key, field) in &format.fields {
         let is_same =
-            |entry: &Object<'_>| entry.get(key).is_some_and(|found| field.is(&found.value));
-        if !found(&text, &path, is_same)? {
-            text = put(&text, &path, key, field)?;
+            |entry: &Object<'_>| entry.get(key).is_some_and(|found| field.equals(&found.value));
+        if !inspect(&text, &path, is_same)? {
+            text = set(&text, &path, key, field)?;
         }
     }
-    for (key, field) in &shape.defaults {
-        if !found(&text, &path, |entry| entry.get(key).is_some())? {
-            text = put(&text, &path, key, field)?;
+    for (key, field) in &format.defaults {
+        if !inspect(&text, &path, |entry| entry.get(key).is_some())? {
+            text = set(&text, &path, key, field)?;
         }
     }
     Ok(text)
 }
 
 /// Returns the text without the server.
-pub(super) fn without(text: &str, shape: &Shape, name: &str) -> Result<String, String> {
+pub(super) fn remove(text: &str, format: &EntryFormat, name: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
     }
-    for depth in 0..shape.keys.len() {
-        // Nothing is written where there is nothing to take out.
-        let key = shape.keys[depth];
-        if !found(text, &shape.keys[..depth], |object| object.get(key).is_some())? {
+    for depth in 0..format.keys.len() {
+        // If there is nothing to remove, the text stays as it is.
+        let key = format.keys[depth];
+        if !inspect(text, &format.keys[..depth], |object| object.get(key).is_some())? {
             return Ok(text.to_owned());
         }
     }
-    if !found(text, shape.keys, |servers| servers.get(name).is_some())? {
+    if !inspect(text, format.keys, |servers| servers.get(name).is_some())? {
         return Ok(text.to_owned());
     }
-    found(text, shape.keys, |servers| check_entry(servers, name))??;
-    let text = found(text, shape.keys, |servers| splice::without(text, servers, name))?;
-    let is_empty = found(&text, shape.keys, |servers| servers.text(&text) == "{}")?;
-    match shape.keys.split_last() {
-        // A file that has no other server usually had no place for any.
-        Some((last, around)) if is_empty => {
-            found(&text, around, |object| splice::without(&text, object, last))
+    inspect(text, format.keys, |servers| check_entry(servers, name))??;
+    let text = inspect(text, format.keys, |servers| splice::remove(text, servers, name))?;
+    let is_empty = inspect(&text, format.keys, |servers| servers.text(&text) == "{}")?;
+    match format.keys.split_last() {
+        // If there is no other server, the object probably did not exist before this server was added.
+        Some((last, parents)) if is_empty => {
+            inspect(&text, parents, |object| splice::remove(&text, object, last))
         }
         _ => Ok(text),
     }
 }
 
-/// Refuses an entry that is another server's.
+/// Fails if the entry belongs to another server.
 fn check_entry(servers: &Object<'_>, name: &str) -> Result<(), String> {
-    let mut words = Vec::new();
+    let mut command_line = Vec::new();
     let fields = servers.get_object(name).into_iter().flat_map(|entry| {
         ["command", "args"].into_iter().filter_map(|key| entry.get(key)).collect::<Vec<_>>()
     });
     for field in fields {
         match &field.value {
-            Tree::StringLit(word) => words.push(word.value.as_ref()),
-            Tree::Array(all) => words.extend(all.elements.iter().filter_map(|one| match one {
-                Tree::StringLit(word) => Some(word.value.as_ref()),
-                _ => None,
-            })),
+            Tree::StringLit(part) => command_line.push(part.value.as_ref()),
+            Tree::Array(parts) => {
+                command_line.extend(parts.elements.iter().filter_map(|part| match part {
+                    Tree::StringLit(part) => Some(part.value.as_ref()),
+                    _ => None,
+                }));
+            }
             _ => {}
         }
     }
-    check_own(&words, name)
+    check_is_own(&command_line, name)
 }
 
-/// Returns true if the file has an object at the end of `keys` that is itself no server.
+/// Returns true if the file has an object at `keys` that is not itself the entry of a server.
 pub(super) fn has_servers(text: &str, keys: &[&str]) -> bool {
-    found(text, keys, |object| object.get("type").is_none()).unwrap_or(false)
+    inspect(text, keys, |object| object.get("type").is_none()).unwrap_or(false)
 }
 
-/// Puts a value into an object of the file, in place of what it has there.
-fn put(text: &str, keys: &[&str], key: &str, value: &Field) -> Result<String, String> {
-    found(text, keys, |object| splice::with(text, object, key, value))
+/// Sets a member of an object in the file.
+fn set(text: &str, keys: &[&str], key: &str, value: &Field) -> Result<String, String> {
+    inspect(text, keys, |object| splice::set(text, object, key, value))
 }
 
-/// Looks at an object of the file. A key on the way that is there twice is refused: readers take the last of them, and editing the first would do nothing.
-fn found<T>(text: &str, keys: &[&str], look: impl FnOnce(&Object<'_>) -> T) -> Result<T, String> {
+/// Calls `read` with the object at `keys`. Fails if an object on the way has a duplicate key: clients use the last one,
+/// so editing the first would have no effect.
+fn inspect<T>(text: &str, keys: &[&str], read: impl FnOnce(&Object<'_>) -> T) -> Result<T, String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
     let tree = parsed.map_err(|error| error.to_string())?.value;
     let Some(Tree::Object(whole)) = &tree else {
-        return Err("the whole file is not an object".to_owned());
+        return Err("its content is not an object".to_owned());
     };
     let mut object = whole;
     for key in keys {
-        check_once(object)?;
+        check_duplicates(object)?;
         object = object.get_object(key).ok_or_else(|| format!("`{key}` is not an object"))?;
     }
-    check_once(object)?;
-    Ok(look(object))
+    check_duplicates(object)?;
+    Ok(read(object))
 }
 
-fn check_once(object: &Object<'_>) -> Result<(), String> {
+fn check_duplicates(object: &Object<'_>) -> Result<(), String> {
     let mut names: Vec<&str> = object.properties.iter().map(|one| one.name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {

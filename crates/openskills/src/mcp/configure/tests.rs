@@ -1,57 +1,57 @@
-//! What is written into the files of clients, and what is left alone.
+//! Tests of edits to the config files of clients.
 
 use toml_edit::DocumentMut;
 
 use super::*;
 
-fn entry() -> Entry {
+fn command() -> ServerCommand {
     let args = ["mcp", "--dir", "a \"b\""].map(str::to_owned).to_vec();
-    Entry { command: "openskills".to_owned(), args }
+    ServerCommand { program: "openskills".to_owned(), args }
 }
 
 #[test]
-fn a_file_is_made_and_what_is_in_it_stays() {
-    let made = ClientKind::Cursor.edited(None, "skills", Some(&entry())).unwrap();
+fn a_missing_file_is_created_and_an_existing_one_keeps_its_content() {
+    let made = ClientKind::Cursor.edit(None, "skills", Some(&command())).unwrap();
     let data: serde_json::Value = serde_json::from_str(&made).unwrap();
     assert_eq!(data["mcpServers"]["skills"]["args"][2], "a \"b\"");
     let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }, // keep\n  },\n  \"more\": [1,2]\n}\n";
-    let after = ClientKind::Cursor.edited(Some(before), "skills", Some(&entry())).unwrap();
+    let after = ClientKind::Cursor.edit(Some(before), "skills", Some(&command())).unwrap();
     for kept in ["// mine", "\"other\": { \"command\": \"x\" }", "// keep", "\"more\": [1,2]"] {
         assert!(after.contains(kept), "{after}");
     }
-    // The same again changes nothing, and taking it out leaves the rest.
-    assert_eq!(ClientKind::Cursor.edited(Some(&after), "skills", Some(&entry())).unwrap(), after);
-    let out = ClientKind::Cursor.edited(Some(&after), "skills", None).unwrap();
+    // Adding the server again changes nothing, and removing it leaves the rest.
+    assert_eq!(ClientKind::Cursor.edit(Some(&after), "skills", Some(&command())).unwrap(), after);
+    let out = ClientKind::Cursor.edit(Some(&after), "skills", None).unwrap();
     assert!(
         !out.contains("openskills") && out.contains("\"other\"") && out.contains("// mine"),
         "{out}"
     );
-    assert_eq!(ClientKind::Cursor.edited(Some(before), "skills", None).unwrap(), before);
+    assert_eq!(ClientKind::Cursor.edit(Some(before), "skills", None).unwrap(), before);
     let with_env = after
         .replace("\"type\"", "\"env\": { \"A\": \"1\" }, \"type\"")
         .replace("a \\\"b\\\"", "old");
-    let kept = ClientKind::Cursor.edited(Some(&with_env), "skills", Some(&entry())).unwrap();
+    let kept = ClientKind::Cursor.edit(Some(&with_env), "skills", Some(&command())).unwrap();
     assert!(kept.contains("\"A\": \"1\"") && !kept.contains("\"old\""), "{kept}");
-    let vscode = ClientKind::VsCode.edited(None, "skills", Some(&entry())).unwrap();
+    let vscode = ClientKind::VsCode.edit(None, "skills", Some(&command())).unwrap();
     assert!(vscode.contains("\"servers\"") && vscode.contains("\"type\": \"stdio\""), "{vscode}");
 }
 
 #[test]
-fn a_file_of_codex_keeps_its_comments() {
+fn a_codex_file_keeps_its_comments() {
     let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\" # keep\n";
-    let after = ClientKind::Codex.edited(Some(before), "skills", Some(&entry())).unwrap();
+    let after = ClientKind::Codex.edit(Some(before), "skills", Some(&command())).unwrap();
     assert!(after.starts_with(before), "{after}");
     let data: DocumentMut = after.parse().unwrap();
     assert_eq!(data["mcp_servers"]["skills"]["command"].as_str(), Some("openskills"));
-    assert_eq!(ClientKind::Codex.edited(Some(&after), "skills", Some(&entry())).unwrap(), after);
-    let out = ClientKind::Codex.edited(Some(&after), "skills", None).unwrap();
+    assert_eq!(ClientKind::Codex.edit(Some(&after), "skills", Some(&command())).unwrap(), after);
+    let out = ClientKind::Codex.edit(Some(&after), "skills", None).unwrap();
     assert_eq!(out.trim_end(), before.trim_end());
-    let made = ClientKind::Codex.edited(None, "skills", Some(&entry())).unwrap();
+    let made = ClientKind::Codex.edit(None, "skills", Some(&command())).unwrap();
     assert!(made.starts_with("[mcp_servers.skills]\n"), "{made}");
 }
 
 #[test]
-fn what_cannot_be_understood_is_not_touched() {
+fn a_malformed_file_is_rejected() {
     for (client, text) in [
         (ClientKind::Cursor, "{"),
         (ClientKind::Cursor, "[]"),
@@ -61,11 +61,12 @@ fn what_cannot_be_understood_is_not_touched() {
         (ClientKind::Codex, "mcp_servers = 1\n"),
         (ClientKind::Codex, "[broken"),
     ] {
-        assert!(client.edited(Some(text), "skills", Some(&entry())).is_err(), "{text}");
+        assert!(client.edit(Some(text), "skills", Some(&command())).is_err(), "{text}");
     }
 }
 
-/// Files as people write them: with comments, commas at the end, tabs, lines of Windows, on one line, without a last line break.
+/// Files in various styles: with comments, trailing commas, tabs, Windows line endings, on one line, without a final
+/// line break.
 const STYLES: [&str; 16] = [
     "{\n  \"KEY\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n",
     "{\n  \"KEY\": {\n    \"other\": { \"command\": \"x\" }, // keep\n  },\n  \"more\": [1,2]\n}\n",
@@ -98,29 +99,29 @@ const JSON_CLIENTS: [(ClientKind, &str); 9] = [
 ];
 
 #[test]
-fn a_file_of_any_style_is_as_it_was_when_the_server_is_taken_out() {
+fn removing_the_server_restores_a_file_of_any_style() {
     for (client, key) in JSON_CLIENTS {
         for style in STYLES {
-            // Whether an empty object of servers was there before is not known afterwards.
+            // An empty object of servers is removed too, because it may not have existed before.
             if style.contains("\"KEY\": {}") {
                 continue;
             }
             let before = style.replace("KEY", key);
-            let after = client.edited(Some(&before), "skills", Some(&entry())).unwrap();
+            let after = client.edit(Some(&before), "skills", Some(&command())).unwrap();
             assert!(after.contains("openskills"), "{after}");
-            // Every character stays, in its order.
+            // All characters stay, in the same order.
             let mut rest = after.chars();
             assert!(before.chars().all(|c| rest.any(|other| other == c)), "{before}\n{after}");
-            let again = client.edited(Some(&after), "skills", Some(&entry())).unwrap();
+            let again = client.edit(Some(&after), "skills", Some(&command())).unwrap();
             assert_eq!(again, after, "{client:?}");
-            let out = client.edited(Some(&after), "skills", None).unwrap();
+            let out = client.edit(Some(&after), "skills", None).unwrap();
             assert_eq!(out, before, "{client:?}:\n{after}");
         }
     }
 }
 
 #[test]
-fn a_settings_file_without_servers_is_as_it_was_too() {
+fn removing_the_server_restores_a_settings_file_without_servers() {
     for client in [ClientKind::Zed, ClientKind::Gemini, ClientKind::OpenCode] {
         for before in [
             "{\n  // mine\n  \"theme\": \"x\"\n}\n",
@@ -130,15 +131,15 @@ fn a_settings_file_without_servers_is_as_it_was_too() {
             "{\"theme\": \"x\"}",
             "{ \"theme\": \"x\" }\n",
         ] {
-            let after = client.edited(Some(before), "skills", Some(&entry())).unwrap();
-            let out = client.edited(Some(&after), "skills", None).unwrap();
+            let after = client.edit(Some(before), "skills", Some(&command())).unwrap();
+            let out = client.edit(Some(&after), "skills", None).unwrap();
             assert_eq!(out, before, "{client:?}:\n{after}");
         }
     }
 }
 
 #[test]
-fn another_server_of_the_same_name_is_left_alone() {
+fn another_server_with_the_same_name_is_not_changed() {
     for (client, key) in JSON_CLIENTS {
         for foreign in [
             r#"{"command": "my-own-skill-server", "args": ["mcp"]}"#,
@@ -147,26 +148,29 @@ fn another_server_of_the_same_name_is_left_alone() {
             "5",
         ] {
             let before = format!("{{\"{key}\": {{\"skills\": {foreign}}}}}\n");
-            for change in [Some(entry()), None] {
-                let refused = client.edited(Some(&before), "skills", change.as_ref());
-                assert!(refused.is_err_and(|why| why.contains("--name")), "{client:?} {before}");
+            for change in [Some(command()), None] {
+                let result = client.edit(Some(&before), "skills", change.as_ref());
+                assert!(
+                    result.is_err_and(|reason| reason.contains("--name")),
+                    "{client:?} {before}"
+                );
             }
-            let beside = client.edited(Some(&before), "mine", Some(&entry())).unwrap();
-            assert!(beside.contains(foreign), "{beside}");
+            let added = client.edit(Some(&before), "mine", Some(&command())).unwrap();
+            assert!(added.contains(foreign), "{added}");
         }
     }
     let before = "[mcp_servers.skills]\nurl = \"https://skills.example/mcp\"\n";
-    assert!(ClientKind::Codex.edited(Some(before), "skills", Some(&entry())).is_err());
-    assert!(ClientKind::Codex.edited(Some(before), "skills", None).is_err());
+    assert!(ClientKind::Codex.edit(Some(before), "skills", Some(&command())).is_err());
+    assert!(ClientKind::Codex.edit(Some(before), "skills", None).is_err());
 }
 
 #[test]
-fn a_file_that_begins_with_a_mark_keeps_it() {
+fn a_byte_order_mark_is_kept() {
     for client in [ClientKind::ClaudeCode, ClientKind::Codex] {
         let before =
             if client == ClientKind::Codex { "\u{feff}a = 1\n" } else { "\u{feff}{\"a\": 1}\n" };
-        let after = client.edited(Some(before), "skills", Some(&entry())).unwrap();
+        let after = client.edit(Some(before), "skills", Some(&command())).unwrap();
         assert!(after.starts_with('\u{feff}') && after.contains("openskills"), "{after}");
-        assert_eq!(client.edited(Some(&after), "skills", None).unwrap(), before);
+        assert_eq!(client.edit(Some(&after), "skills", None).unwrap(), before);
     }
 }

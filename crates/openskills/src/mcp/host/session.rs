@@ -1,109 +1,115 @@
-//! A conversation with a server: the handshake of the newest revision, else that of older ones; then requests and their answers.
+//! A session with a server: the handshake of the newest revision or else of an older one, then requests and responses.
 //!
-//! Answers are read as they are. A library that sorts answers into kinds takes one with a `_meta` for the answer of a tool, and drops the rest.
+//! Responses are parsed as plain JSON. The library would take a result with `_meta` for the result of a tool, and drop
+//! its other fields.
 
 use std::time::Duration;
 
 use openskills_runtime::{ServerAddress, SkillServer};
 use serde_json::{Map, Value, json};
 
-use super::program::Program;
-use super::web::Web;
-use super::{ANSWER, CONNECT};
+use super::http::HttpServer;
+use super::stdio::StdioServer;
+use super::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT};
 
-/// The newest revision, in which every request says who asks.
+/// The newest revision of the protocol. Its requests carry the client's name, so it needs no handshake.
 const NEWEST: &str = "2026-07-28";
-/// What older servers are asked for; they answer with what they know.
-const OLDER: &str = "2025-11-25";
-/// The revisions before the newest, the oldest first.
-const OLD: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", OLDER];
-/// How long a program may take to answer the question of the newest revision. Some older ones answer nothing at all.
-const PROBE: Duration = Duration::from_secs(10);
-/// The error of a server that does not know the revision of a request.
+/// The revision that is requested from older servers. They respond with a revision that they support.
+const DEFAULT_OLDER: &str = "2025-11-25";
+/// The supported older revisions, oldest first.
+const OLDER_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", DEFAULT_OLDER];
+/// How long a stdio server may take to respond to `server/discover`. Some older servers do not respond to it at all.
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The error code of a server that does not support the revision of a request.
 const UNSUPPORTED_VERSION: i64 = -32022;
+/// The error codes of a server that does not have what was requested: invalid parameters, resource not found (in older
+/// revisions), method not found.
+const NOT_FOUND: [i64; 3] = [-32602, -32002, -32601];
 
-/// The codes by which servers say that they have no such thing: invalid parameters, an unknown resource of older revisions, an unknown method.
-const NOT_THERE: [i64; 3] = [-32602, -32002, -32601];
-
-/// A server that was connected to.
+/// A connection to a server.
 pub(super) struct Session {
-    wire: Wire,
-    next: u64,
+    transport: Transport,
+    last_id: u64,
     is_newest: bool,
-    /// What the server says that it can do.
+    /// The capabilities that the server declares.
     pub(super) capabilities: Value,
 }
 
-enum Wire {
-    Program(Box<Program>),
-    Web(Web),
+enum Transport {
+    Stdio(Box<StdioServer>),
+    Http(HttpServer),
 }
 
-/// Why a request has no answer.
+/// Why a request failed.
 enum Failure {
-    /// The server says so, by an error of the protocol.
-    Said(Refusal),
-    /// There was none in time.
-    Late(Duration),
-    /// It cannot be talked to.
-    Broken(String),
+    /// The server returned an error.
+    Rpc(RpcError),
+    /// There was no response within this time.
+    TimedOut(Duration),
+    /// The transport failed.
+    Transport(String),
 }
 
-/// An error of the protocol.
-struct Refusal {
+/// A JSON-RPC error.
+struct RpcError {
     code: i64,
-    words: String,
-    /// The revisions that the server knows, if it says that it does not know the one that was asked for.
+    message: String,
+    /// The revisions that the server supports, if it does not support the requested one.
     supported: Option<Vec<String>>,
 }
 
-impl Refusal {
-    fn read(error: &Value) -> Self {
-        let words = error["message"].as_str().unwrap_or("it refuses, and does not say why");
+impl RpcError {
+    fn parse(error: &Value) -> Self {
+        let message = error["message"].as_str().unwrap_or("it returned an error without a message");
         let code = error["code"].as_i64().unwrap_or_default();
-        let is_version = code == UNSUPPORTED_VERSION;
+        let is_version_error = code == UNSUPPORTED_VERSION;
         let supported = error["data"]["supported"]
             .as_array()
-            .filter(|_| is_version)
+            .filter(|_| is_version_error)
             .map(|all| all.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>());
-        Self { code, words: words.to_owned(), supported }
+        Self { code, message: message.to_owned(), supported }
     }
 }
 
 impl Session {
     /// Connects to a server.
     pub(super) async fn open(server: &SkillServer) -> Result<Self, String> {
-        let wire = match &server.address {
+        let transport = match &server.address {
             ServerAddress::Command { command, env } => {
-                Program::start(command, env).map(|program| Wire::Program(Box::new(program)))
+                StdioServer::start(command, env).map(|server| Transport::Stdio(Box::new(server)))
             }
             ServerAddress::Url { url, token_env } => {
-                Web::reach(url, token_env.as_deref()).map(Wire::Web)
+                HttpServer::new(url, token_env.as_deref()).map(Transport::Http)
             }
         };
-        let failed = |why: String| format!("it cannot be connected to: {why}");
-        let wire = wire.map_err(failed)?;
-        let mut session = Self { wire, next: 0, is_newest: true, capabilities: Value::Null };
-        match session.greet().await {
+        let connect_error = |error: String| format!("cannot connect: {error}");
+        let transport = transport.map_err(connect_error)?;
+        let capabilities = Value::Null;
+        let mut session = Self { transport, last_id: 0, is_newest: true, capabilities };
+        match session.handshake().await {
             Ok(()) => Ok(session),
-            Err(why) => {
-                session.leave().await;
-                Err(failed(why))
+            Err(error) => {
+                session.close().await;
+                Err(connect_error(error))
             }
         }
     }
 
-    async fn greet(&mut self) -> Result<(), String> {
-        self.name_version(NEWEST);
-        let patience = if matches!(self.wire, Wire::Program(_)) { PROBE } else { ANSWER };
-        let mut found = self.ask("server/discover", json!({}), patience).await;
-        let mut older = OLDER;
-        if let Err(Failure::Said(Refusal { supported: Some(supported), .. })) = &found {
-            let knows = |version: &&str| supported.iter().any(|known| known == version);
-            if knows(&NEWEST) {
-                found = self.ask("server/discover", json!({}), patience).await;
+    async fn handshake(&mut self) -> Result<(), String> {
+        self.set_version(NEWEST);
+        let timeout = match self.transport {
+            Transport::Stdio(_) => DISCOVER_TIMEOUT,
+            Transport::Http(_) => RESPONSE_TIMEOUT,
+        };
+        let mut found = self.send("server/discover", json!({}), timeout).await;
+        let mut older = DEFAULT_OLDER;
+        if let Err(Failure::Rpc(RpcError { supported: Some(supported), .. })) = &found {
+            let is_supported = |version: &&str| supported.iter().any(|known| known == version);
+            if is_supported(&NEWEST) {
+                found = self.send("server/discover", json!({}), timeout).await;
             } else {
-                older = OLD.into_iter().rev().find(knows).unwrap_or(OLDER);
+                older =
+                    OLDER_REVISIONS.into_iter().rev().find(is_supported).unwrap_or(DEFAULT_OLDER);
             }
         }
         match found {
@@ -114,131 +120,137 @@ impl Session {
                     return Ok(());
                 }
             }
-            Err(Failure::Said(..) | Failure::Late(_)) => {}
-            // Older servers refuse a request before the handshake by the status alone.
-            Err(Failure::Broken(why)) if matches!(self.wire, Wire::Program(_)) => return Err(why),
-            Err(Failure::Broken(_)) => {}
+            Err(Failure::Rpc(..) | Failure::TimedOut(_)) => {}
+            // Older HTTP servers reject a request before the handshake with only a status code.
+            Err(Failure::Transport(error)) if matches!(self.transport, Transport::Stdio(_)) => {
+                return Err(error);
+            }
+            Err(Failure::Transport(_)) => {}
         }
         self.is_newest = false;
-        self.name_version("");
-        let params = json!({"protocolVersion": older, "capabilities": {}, "clientInfo": client()});
-        let found = self.ask("initialize", params, CONNECT).await.map_err(Failure::words)?;
+        self.set_version("");
+        let params =
+            json!({"protocolVersion": older, "capabilities": {}, "clientInfo": client_info()});
+        let found = self.send("initialize", params, CONNECT_TIMEOUT).await;
+        let found = found.map_err(Failure::message)?;
         self.capabilities = found["capabilities"].clone();
         let agreed = found["protocolVersion"].as_str().unwrap_or(older);
-        self.name_version(known_version(agreed));
+        self.set_version(known_version(agreed));
         let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        match &mut self.wire {
-            Wire::Program(program) => program.send(&message).await,
-            Wire::Web(web) => web.exchange(&message, None).await.map(|_| ()),
+        match &mut self.transport {
+            Transport::Stdio(server) => server.send(&message).await,
+            Transport::Http(server) => server.exchange(&message, None).await.map(|_| ()),
         }
     }
 
-    fn name_version(&mut self, version: &'static str) {
-        if let Wire::Web(web) = &mut self.wire {
-            web.version = version;
+    fn set_version(&mut self, version: &'static str) {
+        if let Transport::Http(server) = &mut self.transport {
+            server.version = version;
         }
     }
 
-    /// Asks for something; returns the result as the server says it.
+    /// Sends a request and returns the result.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
-        let result = self.ask(method, params, ANSWER).await;
-        complete(result.map_err(|failure| self.words(failure))?)
+        let result = self.send(method, params, RESPONSE_TIMEOUT).await;
+        check_complete(result.map_err(|failure| self.failure_message(failure))?)
     }
 
-    /// Asks for something that the server may not have: that is an answer, too, and not an error.
-    pub(super) async fn request_if_there(
+    /// Requests something that the server may not have. The inner error is the server's reason for not having it.
+    pub(super) async fn request_optional(
         &mut self,
         method: &str,
         params: Value,
     ) -> Result<Result<Value, String>, String> {
-        match self.ask(method, params, ANSWER).await {
-            Ok(result) => complete(result).map(Ok),
-            Err(Failure::Said(why)) if NOT_THERE.contains(&why.code) => Ok(Err(why.words)),
-            Err(failure) => Err(self.words(failure)),
+        match self.send(method, params, RESPONSE_TIMEOUT).await {
+            Ok(result) => check_complete(result).map(Ok),
+            Err(Failure::Rpc(error)) if NOT_FOUND.contains(&error.code) => Ok(Err(error.message)),
+            Err(failure) => Err(self.failure_message(failure)),
         }
     }
 
-    /// Returns why something failed, with what a program wrote about it.
-    fn words(&self, failure: Failure) -> String {
-        match (&self.wire, failure) {
-            (Wire::Program(program), Failure::Said(why)) => program.complains(&why.words),
-            (_, failure) => failure.words(),
+    /// Returns the message of a failure. For an error from a stdio server, adds the end of its stderr.
+    fn failure_message(&self, failure: Failure) -> String {
+        match (&self.transport, failure) {
+            (Transport::Stdio(server), Failure::Rpc(error)) => server.with_stderr(&error.message),
+            (_, failure) => failure.message(),
         }
     }
 
-    async fn ask(
+    async fn send(
         &mut self,
         method: &str,
         mut params: Value,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Value, Failure> {
-        self.next += 1;
-        let id = self.next;
+        self.last_id += 1;
+        let id = self.last_id;
         if let (true, Value::Object(params)) = (self.is_newest, &mut params) {
             params.insert("_meta".to_owned(), Value::Object(meta()));
         }
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let answering = async {
-            match &mut self.wire {
-                Wire::Program(program) => {
-                    program.send(&message).await?;
-                    program.answer(id).await.map(Some)
+        let exchange = async {
+            match &mut self.transport {
+                Transport::Stdio(server) => {
+                    server.send(&message).await?;
+                    server.response(id).await.map(Some)
                 }
-                Wire::Web(web) => web.exchange(&message, Some(id)).await,
+                Transport::Http(server) => server.exchange(&message, Some(id)).await,
             }
         };
-        let answer = tokio::time::timeout(patience, answering).await;
-        let answer = answer.map_err(|_| Failure::Late(patience))?.map_err(Failure::Broken)?;
-        let mut answer = answer.unwrap_or_default();
-        match answer.get("error") {
-            None => Ok(answer["result"].take()),
-            Some(error) => Err(Failure::Said(Refusal::read(error))),
+        let response = tokio::time::timeout(timeout, exchange).await;
+        let response =
+            response.map_err(|_| Failure::TimedOut(timeout))?.map_err(Failure::Transport)?;
+        let mut response = response.unwrap_or_default();
+        match response.get("error") {
+            None => Ok(response["result"].take()),
+            Some(error) => Err(Failure::Rpc(RpcError::parse(error))),
         }
     }
 
-    /// Ends the conversation.
-    pub(super) async fn leave(self) {
-        match self.wire {
-            Wire::Program(program) => program.leave().await,
-            Wire::Web(web) => web.leave().await,
+    pub(super) async fn close(self) {
+        match self.transport {
+            Transport::Stdio(server) => server.close().await,
+            Transport::Http(server) => server.close().await,
         }
     }
 }
 
 impl Failure {
-    fn words(self) -> String {
+    fn message(self) -> String {
         match self {
-            Self::Said(why) => why.words,
-            Self::Broken(why) => why,
-            Self::Late(patience) => format!("no answer in {} seconds", patience.as_secs()),
+            Self::Rpc(error) => error.message,
+            Self::Transport(error) => error,
+            Self::TimedOut(timeout) => format!("no response within {}s", timeout.as_secs()),
         }
     }
 }
 
-/// Returns a result that is whole.
-fn complete(result: Value) -> Result<Value, String> {
+/// Checks that a result is complete.
+fn check_complete(result: Value) -> Result<Value, String> {
     match result.get("resultType").and_then(Value::as_str) {
         None | Some("complete") => Ok(result),
-        Some(other) => Err(format!("its answer is of the kind `{other}`; expected `complete`")),
+        Some(other) => {
+            Err(format!("its response has the result type `{other}`; expected `complete`"))
+        }
     }
 }
 
-fn client() -> Value {
+fn client_info() -> Value {
     json!({"name": "openskills", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// Returns what every request of the newest revision carries.
+/// Returns the metadata of a request of the newest revision.
 fn meta() -> Map<String, Value> {
-    let named = |name: &str| format!("io.modelcontextprotocol/{name}");
+    let key = |name: &str| format!("io.modelcontextprotocol/{name}");
     let all = [
-        (named("protocolVersion"), json!(NEWEST)),
-        (named("clientInfo"), client()),
-        (named("clientCapabilities"), json!({})),
+        (key("protocolVersion"), json!(NEWEST)),
+        (key("clientInfo"), client_info()),
+        (key("clientCapabilities"), json!({})),
     ];
     all.into_iter().collect()
 }
 
-/// Returns an older revision by its name; one that is not known is taken for the last of them.
+/// Returns a supported older revision by its name; the default for an unknown name.
 fn known_version(name: &str) -> &'static str {
-    OLD.into_iter().find(|known| *known == name).unwrap_or(OLDER)
+    OLDER_REVISIONS.into_iter().find(|known| *known == name).unwrap_or(DEFAULT_OLDER)
 }

@@ -1,4 +1,4 @@
-//! A stream of events, read one by one, and an answer that is one message instead of a stream.
+//! Reads the events of a response stream, and replaces the stream with a single message if possible.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,19 +13,19 @@ use serde::de::IgnoredAny;
 
 pub(super) type AnyBody = BoxBody<Bytes, Infallible>;
 
-/// The events of a body. A stream cannot be taken up again here, so events have no ids that would promise it.
+/// The events of a response body. Event IDs are removed, because streams cannot be resumed.
 pub(super) struct Events {
     body: AnyBody,
-    read: Vec<u8>,
-    /// How far the end of an event was looked for.
-    looked: usize,
-    /// An event that was read already.
-    first: Option<Bytes>,
+    buffer: Vec<u8>,
+    /// The length of the part of `buffer` that was searched for the end of an event.
+    searched: usize,
+    /// An event that was read and not yet returned.
+    peeked: Option<Bytes>,
 }
 
 impl Events {
     pub(super) fn new(body: AnyBody) -> Self {
-        Self { body, read: Vec::new(), looked: 0, first: None }
+        Self { body, buffer: Vec::new(), searched: 0, peeked: None }
     }
 
     pub(super) async fn next(&mut self) -> Option<Bytes> {
@@ -33,24 +33,24 @@ impl Events {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
+        if let Some(event) = self.peeked.take() {
+            return Poll::Ready(Some(event));
         }
         loop {
-            while let Some(event) = self.take() {
+            while let Some(event) = self.take_event() {
                 if let Some(event) = without_id(&event) {
                     return Poll::Ready(Some(event));
                 }
             }
             match ready!(Pin::new(&mut self.body).poll_frame(context)) {
-                None if self.read.is_empty() => return Poll::Ready(None),
+                None if self.buffer.is_empty() => return Poll::Ready(None),
                 None => {
-                    let rest = std::mem::take(&mut self.read);
+                    let rest = std::mem::take(&mut self.buffer);
                     return Poll::Ready(without_id(&rest));
                 }
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        self.read.extend_from_slice(&data);
+                        self.buffer.extend_from_slice(&data);
                     }
                 }
                 Some(Err(never)) => match never {},
@@ -58,18 +58,18 @@ impl Events {
         }
     }
 
-    /// Takes an event that is there to its end.
-    fn take(&mut self) -> Option<Vec<u8>> {
-        let from = self.looked.saturating_sub(1);
-        let end = self.read[from..].windows(2).position(|two| two == b"\n\n");
-        self.looked = if end.is_some() { 0 } else { self.read.len() };
-        let rest = self.read.split_off(from + end? + 2);
-        Some(std::mem::replace(&mut self.read, rest))
+    /// Takes a complete event from the buffer.
+    fn take_event(&mut self) -> Option<Vec<u8>> {
+        let start = self.searched.saturating_sub(1);
+        let end = self.buffer[start..].windows(2).position(|pair| pair == b"\n\n");
+        self.searched = if end.is_some() { 0 } else { self.buffer.len() };
+        let rest = self.buffer.split_off(start + end? + 2);
+        Some(std::mem::replace(&mut self.buffer, rest))
     }
 
-    /// Waits for the answer, and returns it alone if it comes soon and nothing comes before it; else the stream goes on as one.
-    pub(super) async fn alone(mut self, patience: Duration) -> Result<Vec<u8>, Self> {
-        let soon = async {
+    /// Waits up to `timeout` for the first message. Returns it if it is the response, and the whole stream otherwise.
+    pub(super) async fn only_response(mut self, timeout: Duration) -> Result<Vec<u8>, Self> {
+        let first = async {
             loop {
                 let event = self.next().await?;
                 if let Some(message) = message(&event) {
@@ -77,21 +77,21 @@ impl Events {
                 }
             }
         };
-        match tokio::time::timeout(patience, soon).await {
-            Ok(Some((_, message))) if is_answer(&message) => Ok(message),
+        match tokio::time::timeout(timeout, first).await {
+            Ok(Some((_, message))) if is_response(&message) => Ok(message),
             Ok(Some((event, _))) => {
-                self.first = Some(event);
+                self.peeked = Some(event);
                 Err(self)
             }
             Ok(None) | Err(_) => Err(self),
         }
     }
 
-    /// Waits for the answer, whatever comes before it.
-    pub(super) async fn answer(mut self) -> Option<Vec<u8>> {
+    /// Waits for the response and drops all messages before it.
+    pub(super) async fn response(mut self) -> Option<Vec<u8>> {
         loop {
             let event = self.next().await?;
-            if let Some(message) = message(&event).filter(|message| is_answer(message)) {
+            if let Some(message) = message(&event).filter(|message| is_response(message)) {
                 return Some(message);
             }
         }
@@ -110,7 +110,7 @@ impl Body for Events {
     }
 }
 
-/// Returns an event without its id; `None` if nothing is left of it.
+/// Returns an event without its ID; `None` if nothing else is in it.
 fn without_id(event: &[u8]) -> Option<Bytes> {
     let is_kept = |line: &&[u8]| {
         !line.is_empty()
@@ -126,15 +126,15 @@ fn without_id(event: &[u8]) -> Option<Bytes> {
     })
 }
 
-/// Returns the message in an event; comments have none.
+/// Returns the message in an event; `None` for a comment.
 fn message(event: &[u8]) -> Option<Vec<u8>> {
     let data = event.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
     let data: Vec<&[u8]> = data.map(<[u8]>::trim_ascii_start).collect();
     (!data.is_empty()).then(|| data.join(&b'\n'))
 }
 
-/// Returns true for the answer to a request; questions and news have a method.
-fn is_answer(message: &[u8]) -> bool {
+/// Returns true if the message is a response. Requests and notifications have a method.
+fn is_response(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Head {
         method: Option<IgnoredAny>,
@@ -154,25 +154,27 @@ mod tests {
 
     fn run<T>(future: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("it can be made").block_on(future)
+        runtime.expect("a runtime").block_on(future)
     }
 
-    const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":"method"}}"#;
-    const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#;
+    const RESPONSE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":"method"}}"#;
+    const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#;
 
     #[test]
-    fn an_answer_that_comes_first_is_one_message() {
-        let text = format!("id: 0\nretry: 3\ndata:\n\n: still here\n\nid: 1\ndata: {ANSWER}\n\n");
-        let answer = run(events(&text).alone(Duration::from_secs(5)));
-        assert_eq!(answer.ok().as_deref(), Some(ANSWER.as_bytes()));
+    fn a_response_that_comes_first_is_returned_alone() {
+        let text = format!("id: 0\nretry: 3\ndata:\n\n: still here\n\nid: 1\ndata: {RESPONSE}\n\n");
+        let response = run(events(&text).only_response(Duration::from_secs(5)));
+        assert_eq!(response.ok().as_deref(), Some(RESPONSE.as_bytes()));
     }
 
     #[test]
-    fn a_stream_with_more_than_the_answer_stays_one_and_loses_only_its_ids() {
-        let text = format!("id: 1\ndata: {NEWS}\n\nid: 2/0\ndata: {ANSWER}\n\n");
-        let Err(stream) = run(events(&text).alone(Duration::from_secs(5))) else { panic!() };
-        let all = run(stream.collect()).expect("it cannot fail").to_bytes();
-        assert_eq!(all, format!("data: {NEWS}\n\ndata: {ANSWER}\n\n").as_bytes());
-        assert_eq!(run(events(&text).answer()).as_deref(), Some(ANSWER.as_bytes()));
+    fn a_stream_with_other_messages_loses_only_its_ids() {
+        let text = format!("id: 1\ndata: {NOTIFICATION}\n\nid: 2/0\ndata: {RESPONSE}\n\n");
+        let Err(stream) = run(events(&text).only_response(Duration::from_secs(5))) else {
+            panic!()
+        };
+        let all = run(stream.collect()).expect("infallible").to_bytes();
+        assert_eq!(all, format!("data: {NOTIFICATION}\n\ndata: {RESPONSE}\n\n").as_bytes());
+        assert_eq!(run(events(&text).response()).as_deref(), Some(RESPONSE.as_bytes()));
     }
 }

@@ -1,4 +1,4 @@
-//! Which web pages reach the server, and what their browsers are told of that.
+//! The origins of web pages that may connect, and the CORS headers for their browsers.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -6,29 +6,29 @@ use hyper::header::{
     ORIGIN, VARY,
 };
 
-/// Origins that are let in, each as scheme, host and port.
+/// The allowed origins, each as scheme, host and port.
 #[derive(Debug, Clone)]
 pub(super) struct Origins(Vec<String>);
 
 impl Origins {
     pub(super) fn new(all: impl IntoIterator<Item = String>) -> Self {
-        Self(all.into_iter().map(|origin| whole(&origin)).collect())
+        Self(all.into_iter().map(|origin| with_port(&origin)).collect())
     }
 
     pub(super) fn all(&self) -> Vec<String> {
         self.0.clone()
     }
 
-    /// Returns the origin of a request, if it has one that is let in.
-    pub(super) fn of(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    /// Returns the origin of a request if it is allowed.
+    pub(super) fn allowed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(ORIGIN)?;
-        let whole = whole(origin.to_str().ok()?);
-        self.0.contains(&whole).then(|| origin.clone())
+        let normalized = with_port(origin.to_str().ok()?);
+        self.0.contains(&normalized).then(|| origin.clone())
     }
 }
 
-/// Returns an origin with its port.
-fn whole(origin: &str) -> String {
+/// Returns an origin in lower case and with its port.
+fn with_port(origin: &str) -> String {
     let origin = origin.trim().to_ascii_lowercase();
     let Some((scheme, host)) = origin.split_once("://") else { return origin };
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| {
@@ -41,16 +41,16 @@ fn whole(origin: &str) -> String {
     }
 }
 
-/// Tells a browser that a page of this origin may read the answer.
-pub(super) fn allow(origin: HeaderValue, headers: &mut HeaderMap) {
+/// Adds the headers that let web pages of this origin read the response.
+pub(super) fn add_cors_headers(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.append(VARY, HeaderValue::from_static("Origin"));
-    let shown = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate");
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, shown);
+    let exposed = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate");
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
 }
 
-/// Tells it what such a page may send. A browser asks before it sends anything, and without a token.
-pub(super) fn allow_request(headers: &mut HeaderMap) {
+/// Adds the headers that say what such pages may send. Browsers send preflight requests without a token.
+pub(super) fn add_preflight_headers(headers: &mut HeaderMap) {
     let fixed = HeaderValue::from_static;
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed("GET, POST, DELETE"));
     headers.insert(
@@ -69,10 +69,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_let_in_by_scheme_host_and_port() {
+    fn an_origin_is_compared_by_scheme_host_and_port() {
         let origins = ["https://app.example.com", "http://127.0.0.1:8750", "http://[::1]:8750"];
         let origins = Origins::new(origins.map(str::to_owned));
-        for (origin, is_in) in [
+        for (origin, is_allowed) in [
             ("https://app.example.com", true),
             ("https://app.example.com:443", true),
             ("https://App.Example.com", true),
@@ -88,8 +88,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ORIGIN, HeaderValue::from_static(origin));
-            assert_eq!(origins.of(&headers).is_some(), is_in, "{origin}");
+            assert_eq!(origins.allowed(&headers).is_some(), is_allowed, "{origin}");
         }
-        assert_eq!(origins.of(&HeaderMap::new()), None);
+        assert_eq!(origins.allowed(&HeaderMap::new()), None);
     }
 }

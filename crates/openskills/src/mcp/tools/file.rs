@@ -1,4 +1,4 @@
-//! `skills.read_resource`: a file of a skill, in parts where it is long.
+//! `skills.read_resource`: reads a file of a skill, in parts if it is long.
 
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
@@ -8,19 +8,19 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
 use serde_json::Value;
 
 use super::inputs::{ReadResourceInput, parse};
-use super::outputs::{FileFacts, FileOutput};
-use super::{Failure, Tool, answered};
-use crate::mcp::catalogue::{MAX_BYTES, base64, mime_type, own_path, served_path, tagged};
-use crate::mcp::server::Served;
+use super::outputs::{FileDetails, FileOutput};
+use super::{Failure, Tool, with_meta};
+use crate::mcp::catalog::{MAX_BYTES, base64, mime_type, own_path, served_path, server_meta};
+use crate::mcp::server::ServeConfig;
 
-/// How many bytes of a text one call gives, unless it asks for fewer or more.
-pub(in crate::mcp) const PART: u64 = 64 << 10;
-/// The most that it may ask for.
+/// How many bytes of a text one call returns by default.
+pub(in crate::mcp) const DEFAULT_PART: u64 = 64 << 10;
+/// The maximum number of bytes of a text that one call can return.
 pub(in crate::mcp) const MAX_PART: u64 = 4 << 20;
-/// The largest file that is no text of which a call gives the bytes.
+/// The maximum size of a binary file that a call returns.
 const MAX_BINARY: usize = 4 << 20;
 
-/// Tool part of a text is asked for, in bytes.
+/// The requested part of a text, in bytes.
 struct Part {
     offset: usize,
     limit: usize,
@@ -29,10 +29,11 @@ struct Part {
 impl Part {
     fn new(offset: Option<u64>, limit: Option<u64>) -> Self {
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        Self { offset: number(offset.unwrap_or(0)), limit: number(limit.unwrap_or(PART)) }
+        Self { offset: number(offset.unwrap_or(0)), limit: number(limit.unwrap_or(DEFAULT_PART)) }
     }
 
-    /// Returns the part, and where it begins. It breaks no character, and where it can no line.
+    /// Returns the part and its offset. It never splits a character, and a line only if the line is longer than the
+    /// limit.
     fn of<'a>(&self, text: &'a str) -> Result<(&'a str, usize), Failure> {
         if self.offset > text.len() {
             return Err(Failure::Arguments(format!(
@@ -41,11 +42,11 @@ impl Part {
             )));
         }
         let start = text.floor_char_boundary(self.offset);
-        let most = text.floor_char_boundary(start.saturating_add(self.limit).min(text.len()));
-        // At least one character, however small the limit is.
-        let most = if most == start { text.ceil_char_boundary(start + 1) } else { most };
-        let part = &text[start..most];
-        let is_cut = most < text.len();
+        let limit = text.floor_char_boundary(start.saturating_add(self.limit).min(text.len()));
+        // The part has at least one character, even if the limit is smaller than that.
+        let limit = if limit == start { text.ceil_char_boundary(start + 1) } else { limit };
+        let part = &text[start..limit];
+        let is_cut = limit < text.len();
         let end =
             if is_cut { part.rfind('\n').map_or(part.len(), |end| end + 1) } else { part.len() };
         Ok((&part[..end], start))
@@ -55,17 +56,17 @@ impl Part {
 pub(super) fn read(
     runtime: &mut OpenSkillRuntime,
     arguments: JsonObject,
-    served: &Served,
+    config: &ServeConfig,
 ) -> Result<CallToolResult, Failure> {
     let ReadResourceInput { skill, path, offset, limit, nested } = parse(arguments)?;
-    let (name, part) = (skill.chosen()?, Part::new(offset, limit));
+    let (name, part) = (skill.name_or_id()?, Part::new(offset, limit));
     let depth = if nested { Depth::Nested } else { Depth::OneLevel };
     let options = ReadOptions { depth, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
     runtime.check_model_reads(&name, &own)?;
     let (resource, read) = match runtime.read_resource(&name, &own, &options) {
         Ok(read) => read,
-        // A folder cannot be read as a file. Any other refusal, such as a missing approval, stands.
+        // The path may be that of a folder. Other errors, such as a missing approval, are returned.
         Err(
             error @ (RuntimeError::ResourceNotFound { .. }
             | RuntimeError::TooDeep { .. }
@@ -78,11 +79,11 @@ pub(super) fn read(
     let skill = runtime.skill(&read.skill_id)?;
     let path = served_path(skill, &resource.path);
     let server = skill.served_by().map(|(server, _)| server.to_owned());
-    let address = uri(&read.skill_id, &path);
-    let about = FileOutput {
+    let uri = uri(&read.skill_id, &path);
+    let output = FileOutput {
         skill_id: read.skill_id,
-        file: Some(FileFacts {
-            uri: address.clone(),
+        file: Some(FileDetails {
+            uri: uri.clone(),
             sha256: resource.sha256.clone(),
             size: resource.bytes.len(),
         }),
@@ -91,26 +92,26 @@ pub(super) fn read(
         next_offset: None,
     };
     let mut result = match resource.text() {
-        Some(text) => text_of(text, &part, about, |next| {
-            let tool = Tool::ReadResource.name(served.names);
+        Some(text) => text_result(text, &part, output, |next| {
+            let tool = Tool::ReadResource.name(config.tool_names);
             let (name, path) = (Value::from(name), Value::from(path));
             let nested = if depth == Depth::Nested { ", nested true" } else { "" };
             format!("call {tool} with name {name}, path {path}{nested} and offset {next}")
         })?,
-        None => answered(vec![block_of(&resource, &path, &address)], &about)?,
+        None => with_meta(vec![binary_block(&resource, &path, &uri)], &output)?,
     };
     if let Some(server) = server {
         let warning =
-            format!("The next text comes from the MCP server `{server}`: a stranger wrote it.");
+            format!("The following text comes from the MCP server `{server}` and is untrusted.");
         result.content.insert(0, ContentBlock::text(warning));
-        let mut meta = tagged(&server);
+        let mut meta = server_meta(&server);
         meta.0.extend(result.meta.take().unwrap_or_default().0);
         result.meta = Some(meta);
     }
     Ok(result)
 }
 
-/// Returns the files in a folder of a skill, one a line; `None` if the path is none.
+/// Lists the files in a folder of a skill, one per line; `None` if the path is not a folder.
 fn folder(
     runtime: &OpenSkillRuntime,
     name: &str,
@@ -120,7 +121,7 @@ fn folder(
     let trimmed = path.trim_end_matches('/');
     let inside = if matches!(trimmed, "" | ".") { String::new() } else { format!("{trimmed}/") };
     let skill = runtime.skill(name)?;
-    if !matches!(runtime.approval_state(skill), Ok(ApprovalState::Given)) {
+    if !matches!(runtime.approval_state(skill), Ok(ApprovalState::Approved)) {
         return Ok(None);
     }
     let files = runtime.files(name)?;
@@ -129,51 +130,51 @@ fn folder(
     if lines.is_empty() {
         return Ok(None);
     }
-    let about = FileOutput {
+    let output = FileOutput {
         skill_id: skill.id.clone(),
         file: None,
         path: path.to_owned(),
         offset: None,
         next_offset: None,
     };
-    let rest = |next: usize| format!("call it again with offset {next}");
-    text_of(&lines, part, about, rest).map(Some)
+    let next_call = |next: usize| format!("call it again with offset {next}");
+    text_result(&lines, part, output, next_call).map(Some)
 }
 
-/// Returns a part of a text, and says how to get the rest.
-fn text_of(
+/// Returns a part of a text, and tells the model how to get the rest.
+fn text_result(
     text: &str,
     part: &Part,
-    mut about: FileOutput,
-    rest: impl FnOnce(usize) -> String,
+    mut output: FileOutput,
+    next_call: impl FnOnce(usize) -> String,
 ) -> Result<CallToolResult, Failure> {
-    let (given, start) = part.of(text)?;
-    let end = start + given.len();
-    about.offset = Some(start);
-    let mut blocks = vec![ContentBlock::text(given)];
+    let (part, start) = part.of(text)?;
+    let end = start + part.len();
+    output.offset = Some(start);
+    let mut blocks = vec![ContentBlock::text(part)];
     if end < text.len() {
-        about.next_offset = Some(end);
+        output.next_offset = Some(end);
         blocks.push(ContentBlock::text(format!(
             "[bytes {start} to {end} of {}; for the rest, {}]",
             text.len(),
-            rest(end)
+            next_call(end)
         )));
     }
-    answered(blocks, &about)
+    with_meta(blocks, &output)
 }
 
-/// Returns a file that is no text: an image as one, so that a model sees it, and anything else as it is.
-fn block_of(resource: &Resource, path: &str, address: &str) -> ContentBlock {
+/// Returns a binary file: images as image content, so that the model sees them, and other files as a resource.
+fn binary_block(resource: &Resource, path: &str, uri: &str) -> ContentBlock {
     let (kind, size) = (mime_type(path), resource.bytes.len());
-    let is_shown = matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
+    let is_image = matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     if size > MAX_BINARY {
         ContentBlock::text(format!(
-            "[{kind}, {size} bytes: too large to return; a script of the skill can read it]"
+            "[{kind}, {size} bytes: too large to return; if the skill has a script that reads such files, run it]"
         ))
-    } else if is_shown {
+    } else if is_image {
         ContentBlock::image(base64(&resource.bytes), kind)
     } else {
-        let contents = ResourceContents::blob(base64(&resource.bytes), address);
+        let contents = ResourceContents::blob(base64(&resource.bytes), uri);
         ContentBlock::resource(contents.with_mime_type(kind))
     }
 }
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_whole_and_break_no_character_and_no_line_that_fits() {
+    fn parts_add_up_to_the_text_and_split_no_characters_and_no_short_lines() {
         assert_eq!(parts("one\ntwo\nthree\n", 9), ["one\ntwo\n", "three\n"]);
         assert_eq!(parts("äöü", 3), ["ä", "ö", "ü"]);
         assert_eq!(parts("äöü", 1), ["ä", "ö", "ü"]);

@@ -1,4 +1,4 @@
-//! What the tools take: one struct each, from which the schema that clients see and the reading of a call both come.
+//! The arguments of the tools. The schemas that clients see are derived from these structs.
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -7,31 +7,32 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Failure;
-use super::file::{MAX_PART, PART};
+use super::file::{DEFAULT_PART, MAX_PART};
 use super::run::MAX_SECONDS;
 use crate::mcp::schemas::input_schema;
 
-/// The two keys for the skill that a call is about: its name or id, and its id as the runtime's records call it.
+/// The key for the name or ID of the skill.
 pub(super) const NAME: &str = "name";
+/// The key for the ID of the skill, as it is named in the runtime's records.
 pub(super) const SKILL_ID: &str = "skillId";
 
-/// The keys that only a server with a workspace lists.
+/// The arguments that are only listed if the server has a workspace.
 pub(in crate::mcp) const WORKSPACE_KEYS: [&str; 2] = ["use_workspace", "dry_run"];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::mcp) struct ListInput {
-    /// Words to look for
+    /// Search terms
     pub(super) query: Option<String>,
-    /// Where the last answer said that more begins
+    /// Cursor from the previous result, to get the next page
     pub(super) cursor: Option<String>,
 }
 
-/// The skill that a call is about, under either of two keys.
+/// The skill, given by either of two keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(in crate::mcp) struct SkillInput {
-    /// The name or the id of a skill
+    /// Skill name or ID
     name: Option<String>,
-    /// The id of a skill, in place of `name`
+    /// Skill ID, instead of `name`
     #[serde(rename = "skillId")]
     skill_id: Option<String>,
 }
@@ -40,7 +41,7 @@ pub(in crate::mcp) struct SkillInput {
 pub(in crate::mcp) struct ReadInput {
     #[serde(flatten)]
     pub(super) skill: SkillInput,
-    /// What the skill is to work on, if its instructions ask for arguments
+    /// What the skill should work on, if its instructions take arguments
     pub(super) arguments: Option<String>,
 }
 
@@ -48,11 +49,15 @@ pub(in crate::mcp) struct ReadInput {
 pub(in crate::mcp) struct ReadResourceInput {
     #[serde(flatten)]
     pub(super) skill: SkillInput,
-    /// The path, seen from the skill
+    /// Path relative to the skill's folder
     pub(super) path: String,
-    /// Where to begin, in bytes
+    /// Byte offset to start at
     pub(super) offset: Option<u64>,
-    #[schemars(extend("minimum" = 1, "maximum" = MAX_PART, "description" = format!("The most bytes to give; {PART} by default")))]
+    #[schemars(extend(
+        "minimum" = 1,
+        "maximum" = MAX_PART,
+        "description" = format!("Maximum number of bytes to return; default {DEFAULT_PART}")
+    ))]
     pub(super) limit: Option<u64>,
     /// Allow files more than one folder deep
     #[serde(default)]
@@ -63,29 +68,29 @@ pub(in crate::mcp) struct ReadResourceInput {
 pub(in crate::mcp) struct RunScriptInput {
     #[serde(flatten)]
     pub(super) skill: SkillInput,
-    /// The script or module, seen from the skill; the only one by default
+    /// Path of the script or module, relative to the skill's folder; optional if there is only one
     pub(super) script: Option<String>,
-    /// Its arguments
+    /// Arguments for the script
     #[serde(default)]
     pub(super) args: Vec<String>,
-    /// What it is given as JSON, on standard input
+    /// JSON value to pass to the script on stdin
     #[serde(default)]
     pub(super) input: Value,
     #[schemars(extend("minimum" = 1, "maximum" = MAX_SECONDS))]
     pub(super) timeout_seconds: Option<u64>,
     /// Seed for the module's random numbers and clocks
     pub(super) seed: Option<u64>,
-    /// Work in the workspace instead of an empty folder; what it writes is applied if it ends well
+    /// Run in the workspace instead of an empty folder; changes are applied only if the script exits with 0
     #[serde(default)]
     pub(super) use_workspace: bool,
-    /// Show what it would change in the workspace, and change nothing
+    /// Return the changes that the script would make in the workspace, without applying them
     #[serde(default)]
     pub(super) dry_run: bool,
 }
 
 impl SkillInput {
-    /// Returns the skill that is meant, by its name or id.
-    pub(super) fn chosen(self) -> Result<String, Failure> {
+    /// Returns the name or ID of the skill.
+    pub(super) fn name_or_id(self) -> Result<String, Failure> {
         match (self.name, self.skill_id) {
             (Some(name), None) | (None, Some(name)) => Ok(name),
             (Some(name), Some(id)) if name == id || id.ends_with(&format!("/{name}")) => Ok(id),
@@ -97,13 +102,13 @@ impl SkillInput {
     }
 }
 
-/// Returns the skill that a call names, whatever else is wrong with it.
-pub(in crate::mcp) fn named(arguments: &JsonObject) -> Option<String> {
-    let given = arguments.get(SKILL_ID).or_else(|| arguments.get(NAME));
-    given.and_then(Value::as_str).map(str::to_owned)
+/// Returns the skill that a call is for, even if other arguments are invalid.
+pub(in crate::mcp) fn skill_argument(arguments: &JsonObject) -> Option<String> {
+    let skill = arguments.get(SKILL_ID).or_else(|| arguments.get(NAME));
+    skill.and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Reads the arguments of a call. Null counts as absent. What is wrong is said by the schema's names.
+/// Parses the arguments of a call. Null counts as absent.
 pub(super) fn parse<T: DeserializeOwned + JsonSchema>(arguments: JsonObject) -> Result<T, Failure> {
     check(&input_schema::<T>(), &arguments).map_err(Failure::Arguments)?;
     let given: JsonObject = arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
@@ -111,11 +116,11 @@ pub(super) fn parse<T: DeserializeOwned + JsonSchema>(arguments: JsonObject) -> 
         .map_err(|error| Failure::Arguments(error.to_string()))
 }
 
-/// Says what is wrong with arguments, in words that name the one.
+/// Checks arguments against the schema. The error names the invalid argument.
 fn check(schema: &JsonObject, given: &JsonObject) -> Result<(), String> {
     let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |key: &str| required.is_some_and(|all| all.iter().any(|one| one == key));
+    let is_required = |key: &str| required.is_some_and(|keys| keys.iter().any(|one| one == key));
     for (key, expected) in known.clone() {
         match given.get(key).filter(|value| !value.is_null()) {
             Some(value) => check_value(key, expected, value)?,
@@ -124,33 +129,33 @@ fn check(schema: &JsonObject, given: &JsonObject) -> Result<(), String> {
         }
     }
     match given.keys().find(|key| !known.clone().any(|(name, _)| name == *key)) {
-        Some(key) => Err(format!("there is no argument `{key}`")),
+        Some(key) => Err(format!("unknown argument `{key}`")),
         None => Ok(()),
     }
 }
 
 fn check_value(key: &str, expected: &Value, value: &Value) -> Result<(), String> {
-    let must = |is_so: bool, what: &str| {
-        if is_so { Ok(()) } else { Err(format!("`{key}` must be {what}")) }
+    let require = |is_valid: bool, what: &str| {
+        if is_valid { Ok(()) } else { Err(format!("`{key}` must be {what}")) }
     };
     match expected["type"].as_str() {
-        Some("string") => must(value.is_string(), "a text"),
-        Some("boolean") => must(value.is_boolean(), "true or false"),
+        Some("string") => require(value.is_string(), "a string"),
+        Some("boolean") => require(value.is_boolean(), "true or false"),
         Some("array") => {
-            let is_text = |items: &Vec<Value>| items.iter().all(Value::is_string);
-            must(value.as_array().is_some_and(is_text), "a list of texts")
+            let are_strings = |items: &Vec<Value>| items.iter().all(Value::is_string);
+            require(value.as_array().is_some_and(are_strings), "an array of strings")
         }
         Some("integer") => {
-            must(value.as_u64().is_some(), "a whole number, zero or more")?;
+            require(value.as_u64().is_some(), "a non-negative integer")?;
             match (expected["minimum"].as_u64(), expected["maximum"].as_u64(), value.as_u64()) {
-                (Some(least), Some(most), Some(number)) => {
-                    let range = format!("between {least} and {most}");
-                    must((least..=most).contains(&number), &range)
+                (Some(min), Some(max), Some(number)) => {
+                    let range = format!("between {min} and {max}");
+                    require((min..=max).contains(&number), &range)
                 }
                 _ => Ok(()),
             }
         }
-        // Anything.
+        // Any JSON value.
         _ => Ok(()),
     }
 }
@@ -162,50 +167,50 @@ mod tests {
 
     use super::*;
 
-    fn wrong<T: DeserializeOwned + JsonSchema>(arguments: Value) -> String {
-        let Value::Object(arguments) = arguments else { panic!("no object") };
+    fn error_of<T: DeserializeOwned + JsonSchema>(arguments: Value) -> String {
+        let Value::Object(arguments) = arguments else { panic!("not an object") };
         match parse::<T>(arguments) {
-            Err(Failure::Arguments(what)) => what,
+            Err(Failure::Arguments(message)) => message,
             Err(Failure::Runtime(error)) => error.to_string(),
-            Ok(_) => "nothing".to_owned(),
+            Ok(_) => "ok".to_owned(),
         }
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn an_error_names_the_invalid_argument() {
         let all = [
-            wrong::<ListInput>(json!({})),
-            wrong::<ListInput>(json!({"query": null, "cursor": "5"})),
-            wrong::<ListInput>(json!({"query": 5})),
-            wrong::<ListInput>(json!({"other": null})),
-            wrong::<ReadResourceInput>(json!({"name": "pdf"})),
-            wrong::<ReadResourceInput>(json!({"path": null})),
-            wrong::<ReadResourceInput>(json!({"path": "a", "nested": "yes"})),
-            wrong::<ReadResourceInput>(json!({"path": "a", "nested": null, "offset": 0})),
-            wrong::<ReadResourceInput>(json!({"path": "a", "offset": -1})),
-            wrong::<ReadResourceInput>(json!({"path": "a", "offset": 1.5})),
-            wrong::<ReadResourceInput>(json!({"path": "a", "limit": 0})),
-            wrong::<RunScriptInput>(json!({"args": ["a", 1]})),
-            wrong::<RunScriptInput>(json!({"args": "a"})),
-            wrong::<RunScriptInput>(json!({"timeout_seconds": 601})),
-            wrong::<RunScriptInput>(json!({"args": null, "input": [1, {"a": null}], "seed": 7})),
+            error_of::<ListInput>(json!({})),
+            error_of::<ListInput>(json!({"query": null, "cursor": "5"})),
+            error_of::<ListInput>(json!({"query": 5})),
+            error_of::<ListInput>(json!({"other": null})),
+            error_of::<ReadResourceInput>(json!({"name": "pdf"})),
+            error_of::<ReadResourceInput>(json!({"path": null})),
+            error_of::<ReadResourceInput>(json!({"path": "a", "nested": "yes"})),
+            error_of::<ReadResourceInput>(json!({"path": "a", "nested": null, "offset": 0})),
+            error_of::<ReadResourceInput>(json!({"path": "a", "offset": -1})),
+            error_of::<ReadResourceInput>(json!({"path": "a", "offset": 1.5})),
+            error_of::<ReadResourceInput>(json!({"path": "a", "limit": 0})),
+            error_of::<RunScriptInput>(json!({"args": ["a", 1]})),
+            error_of::<RunScriptInput>(json!({"args": "a"})),
+            error_of::<RunScriptInput>(json!({"timeout_seconds": 601})),
+            error_of::<RunScriptInput>(json!({"args": null, "input": [1, {"a": null}], "seed": 7})),
         ];
         expect![[r#"
-            nothing
-            nothing
-            `query` must be a text
-            there is no argument `other`
+            ok
+            ok
+            `query` must be a string
+            unknown argument `other`
             `path` is missing
             `path` is missing
             `nested` must be true or false
-            nothing
-            `offset` must be a whole number, zero or more
-            `offset` must be a whole number, zero or more
+            ok
+            `offset` must be a non-negative integer
+            `offset` must be a non-negative integer
             `limit` must be between 1 and 4194304
-            `args` must be a list of texts
-            `args` must be a list of texts
+            `args` must be an array of strings
+            `args` must be an array of strings
             `timeout_seconds` must be between 1 and 600
-            nothing
+            ok
         "#]]
         .assert_eq(&(all.join("\n") + "\n"));
     }

@@ -1,4 +1,4 @@
-//! What the tools answer as data: one struct each, from which the JSON and, where clients are told of it, the schema come.
+//! The data in the results of the tools. The output schema of the list is derived from its struct.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The data of `skills.list`.
+/// The structured content of `skills.list`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::mcp) struct ListOutput {
@@ -29,7 +29,7 @@ pub(super) struct ListedSkill {
     pub(super) server: Option<String>,
 }
 
-/// What programs are told of an activation.
+/// The data for programs in a result of `skills.read`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReadOutput {
@@ -42,31 +42,31 @@ pub(super) struct ReadOutput {
     pub(super) more_files: usize,
 }
 
-/// What programs are told of a file, or of the list of a folder.
+/// The data for programs in a result of `skills.read_resource`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileOutput {
     pub(super) skill_id: String,
     #[serde(flatten)]
-    pub(super) file: Option<FileFacts>,
+    pub(super) file: Option<FileDetails>,
     pub(super) path: String,
-    /// Where the part that is given begins, of a text.
+    /// For text, the offset of the returned part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) offset: Option<usize>,
-    /// Where the next part begins, if there is one.
+    /// The offset of the next part, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next_offset: Option<usize>,
 }
 
-/// What a folder does not have.
+/// Details of a file; absent for a folder.
 #[derive(Debug, Serialize)]
-pub(super) struct FileFacts {
+pub(super) struct FileDetails {
     pub(super) uri: String,
     pub(super) sha256: String,
     pub(super) size: usize,
 }
 
-/// What programs are told of a run.
+/// The data for programs in a result of `skills.run_script`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunOutput<'a> {
@@ -74,12 +74,12 @@ pub(super) struct RunOutput<'a> {
     pub(super) exit_status: ExitStatus,
     pub(super) skill_id: &'a str,
     pub(super) changes: &'a [String],
-    pub(super) committed: bool,
-    pub(super) tried: BTreeSet<&'a str>,
+    pub(super) applied: bool,
+    pub(super) blocked_calls: BTreeSet<&'a str>,
     pub(super) not_granted: &'a [String],
-    /// The streams of which not everything is given.
+    /// The streams that were truncated.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(super) cut: &'a [&'static str],
+    pub(super) truncated: &'a [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub(super) struct RunOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) not_committed: Option<String>,
+    pub(super) not_applied: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) review: Option<String>,
 }

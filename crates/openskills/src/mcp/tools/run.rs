@@ -1,134 +1,135 @@
-//! `skills.run_script`.
+//! `skills.run_script`: runs a script of a skill in the sandbox.
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 use openskills_runtime::{
-    Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, OpenSkillRuntime, Reader, Stage,
+    Audience, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, OpenSkillRuntime,
+    Stage,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 
 use super::inputs::{RunScriptInput, parse};
 use super::outputs::RunOutput;
-use super::{Failure, answered};
+use super::{Failure, with_meta};
 use crate::commands::run::code_of;
-use crate::mcp::server::Served;
+use crate::mcp::server::ServeConfig;
 
-/// How many changes of the workspace are named in the text.
+/// The maximum number of workspace changes in the text.
 const MAX_CHANGES: usize = 50;
-/// The longest that a script may take.
+/// The maximum timeout of a script, in seconds.
 pub(in crate::mcp) const MAX_SECONDS: u64 = 600;
 
-/// Runs a script of a skill, until it ends or is cancelled.
+/// Runs a script until it ends or is canceled.
 pub(in crate::mcp) fn run_script(
     runtime: &mut OpenSkillRuntime,
-    served: &Served,
+    config: &ServeConfig,
     arguments: JsonObject,
     cancel: Cancel,
 ) -> Result<CallToolResult, Failure> {
-    let given: RunScriptInput = parse(arguments)?;
-    let name = given.skill.chosen()?;
-    let workspace = served.workspace.clone().filter(|_| given.use_workspace);
-    if given.use_workspace && workspace.is_none() {
-        let what =
-            "this server was started without a workspace; `openskills mcp --workspace DIR` has one";
-        return Err(Failure::Arguments(what.to_owned()));
+    let input: RunScriptInput = parse(arguments)?;
+    let name = input.skill.name_or_id()?;
+    let workspace = config.workspace.clone().filter(|_| input.use_workspace);
+    if input.use_workspace && workspace.is_none() {
+        let message = "this server has no workspace; the user can restart it with `openskills mcp --workspace DIR`";
+        return Err(Failure::Arguments(message.to_owned()));
     }
     let invocation = Invocation {
-        args: given.args.into_iter().map(OsString::from).collect(),
-        input: Some(given.input).filter(|input| !input.is_null()).map(Input::from),
+        args: input.args.into_iter().map(OsString::from).collect(),
+        input: Some(input.input).filter(|input| !input.is_null()).map(Input::from),
         workspace,
-        timeout: given.timeout_seconds.map(Duration::from_secs),
-        dry_run: given.dry_run,
-        seed: given.seed,
-        // Where it ends with its client: a process can be ended, a thread cannot.
+        timeout: input.timeout_seconds.map(Duration::from_secs),
+        dry_run: input.dry_run,
+        seed: input.seed,
+        // A separate process can be killed when the client disconnects; a thread cannot.
         stage: Stage::Always,
         ..Invocation::default()
     };
-    let caller = Caller { cancel, reader: Reader::Model, ..Caller::default() };
+    let caller = Caller { cancel, audience: Audience::Model, ..Caller::default() };
     let options = ExecutionOptions {
-        script: given.script,
+        script: input.script,
         invocation,
         caller,
         ..ExecutionOptions::default()
     };
     runtime.check_model_starts(runtime.skill_for_model(&name)?)?;
-    let done = runtime.execute_skill(&name, options);
-    executed(&done?)
+    let execution = runtime.execute_skill(&name, options)?;
+    run_result(&execution)
 }
 
-fn executed(done: &Execution) -> Result<CallToolResult, Failure> {
-    let code = code_of(done).number();
-    // A model needs no secret that a script was given, and what it reads may be kept elsewhere.
-    let clean = |text: &str| done.for_model(text).into_owned();
-    let [stdout, stderr] = done.streams_for_model();
+fn run_result(execution: &Execution) -> Result<CallToolResult, Failure> {
+    let code = code_of(execution).number();
+    // The model must not see the script's secrets: it does not need them, and what it reads may be stored elsewhere.
+    let redact = |text: &str| execution.for_model(text).into_owned();
+    let [stdout, stderr] = execution.streams_for_model();
     let change =
-        |change: &sandbox::Change| clean(&format!("{} {}", change.kind.as_str(), change.shown()));
-    let output = if stdout == done.output {
-        done.json.clone()
+        |change: &sandbox::Change| redact(&format!("{} {}", change.kind.as_str(), change.shown()));
+    let json = if stdout == execution.output {
+        execution.json.clone()
     } else {
         serde_json::from_str(stdout.trim()).ok()
     };
-    let changes: Vec<String> = done.changes.iter().take(1000).map(change).collect();
-    let streams = ["stdout", "stderr"].into_iter().zip(done.written);
-    let streams = streams.zip([done.stdout.len(), done.stderr.len()]);
-    let cut: Vec<&'static str> = streams
+    let changes: Vec<String> = execution.changes.iter().take(1000).map(change).collect();
+    let streams = ["stdout", "stderr"].into_iter().zip(execution.written);
+    let streams = streams.zip([execution.stdout.len(), execution.stderr.len()]);
+    let truncated: Vec<&'static str> = streams
         .filter(|((_, written), kept)| *written > *kept as u64)
         .map(|((name, _), _)| name)
         .collect();
-    let not_committed = done.not_committed.as_ref().map(|error| clean(&error.to_string()));
-    let about = RunOutput {
+    let apply_error = execution.not_applied.as_ref().map(|error| redact(&error.to_string()));
+    let output = RunOutput {
         exit_code: code,
-        exit_status: done.record.exit_status,
-        skill_id: &done.record.skill_id,
+        exit_status: execution.record.exit_status,
+        skill_id: &execution.record.skill_id,
         changes: &changes,
-        committed: done.committed,
-        tried: done.violations.iter().map(|violation| violation.call.as_str()).collect(),
-        not_granted: &done.left_out,
-        cut: &cut,
-        output,
-        note: done.note.as_deref().map(clean),
-        diff: done.diff.as_deref().map(clean),
-        not_committed: not_committed.clone(),
-        review: done.review.as_deref().map(clean),
+        applied: execution.applied,
+        blocked_calls: execution
+            .violations
+            .iter()
+            .map(|violation| violation.call.as_str())
+            .collect(),
+        not_granted: &execution.not_granted,
+        truncated: &truncated,
+        output: json,
+        note: execution.note.as_deref().map(redact),
+        diff: execution.diff.as_deref().map(redact),
+        not_applied: apply_error.clone(),
+        review: execution.review.as_deref().map(redact),
     };
     let mut text = stdout;
     if !stderr.is_empty() {
-        text += &format!("\n[standard error]\n{stderr}");
+        text += &format!("\n[stderr]\n{stderr}");
     }
-    if !cut.is_empty() {
-        let written = done.written;
+    if !truncated.is_empty() {
+        let written = execution.written;
         text += &format!(
-            "\n[it wrote too much: {} cut; there were {} bytes of stdout and {} of stderr; for the rest, have it write less, or a file in the workspace]",
-            if cut.len() == 1 {
-                format!("{} is", cut[0])
-            } else {
-                "stdout and stderr are".to_owned()
-            },
+            "\n[truncated: {}; the script wrote {} bytes to stdout and {} to stderr; \
+             to see the rest, make it write less, or write to a file in the workspace]",
+            truncated.join(" and "),
             written[0],
             written[1]
         );
     }
-    if let Some(error) = &not_committed {
+    if let Some(error) = &apply_error {
         text += &format!("\n[{error}]");
     } else if code != 0 {
-        text += &format!("\n[it ended with code {code}]");
+        text += &format!("\n[the script exited with code {code}]");
     }
     if !changes.is_empty() {
-        let what = if done.committed { "changed" } else { "would change" };
+        let verb = if execution.applied { "changed" } else { "would change" };
         let more = changes.len().saturating_sub(MAX_CHANGES);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let first = changes.iter().take(MAX_CHANGES).map(String::as_str);
         text +=
-            &format!("\n[{what} in the workspace: {}{more}]", first.collect::<Vec<_>>().join(", "));
+            &format!("\n[{verb} in the workspace: {}{more}]", first.collect::<Vec<_>>().join(", "));
     }
-    if done.is_dropped() {
-        text += "\n[it failed, so nothing that it wrote to the workspace was kept]";
+    if execution.is_dropped() {
+        text += "\n[the script failed, so its changes to the workspace were discarded]";
     }
-    for cause in &done.causes {
-        text += &format!("\n[{}]", clean(cause));
+    for cause in &execution.causes {
+        text += &format!("\n[{}]", redact(cause));
     }
-    let mut result = answered(vec![ContentBlock::text(text)], &about)?;
+    let mut result = with_meta(vec![ContentBlock::text(text)], &output)?;
     result.is_error = Some(code != 0);
     Ok(result)
 }

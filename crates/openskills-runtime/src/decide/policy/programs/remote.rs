@@ -1,6 +1,6 @@
-//! Addresses of other machines, as curl and git read them.
+//! URLs and remote repositories, as curl and git parse them.
 
-/// Returns true for an address of the web: `http(s)://…`, or a host without a scheme.
+/// Returns true for a web URL: `http(s)://…`, or a host without a scheme.
 pub(super) fn is_url(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
@@ -15,8 +15,8 @@ pub(super) fn is_url(text: &str) -> bool {
     is_host && is_port && !lower.contains("://")
 }
 
-/// Returns true for a repository on another machine: `https://…`, `ssh://…` or `user@host:path`. Its last part must not be a name
-/// that a clone would better not have.
+/// Returns true for the URL of a remote repository: `https://…`, `ssh://…` or `user@host:path`. Its last component must
+/// be a plain name, because a clone is named after it.
 pub(super) fn is_repository(text: &str) -> bool {
     let last = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
     let is_plain = !text.contains("::")

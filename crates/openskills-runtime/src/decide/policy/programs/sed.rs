@@ -1,13 +1,13 @@
-//! Scripts of sed that only print, delete and replace.
+//! Recognizes sed scripts that only print, delete and replace.
 
-/// Several commands stand one after the other.
+/// Returns true if a script, possibly of several commands, is harmless.
 pub(super) fn are_plain(script: &str) -> bool {
-    // A replacement may hold the sign between commands, so those with one are looked at as a whole.
+    // A replacement may contain the separator `;`, so the script is also checked as a whole.
     let is_one = is_plain(script);
     is_one || script.split(';').all(|part| is_plain(part.trim()))
 }
 
-/// Returns what follows the lines that a command is about: numbers, the last one, and patterns between slashes.
+/// Returns the command after its line addresses: numbers, `$`, and patterns between slashes.
 fn after_address(script: &str) -> Option<&str> {
     let mut rest = script;
     loop {
@@ -22,7 +22,8 @@ fn after_address(script: &str) -> Option<&str> {
     }
 }
 
-/// Lines by number or pattern, then `p`, `d`, `q` or `=`; or one replacement without the flags that run and write.
+/// Returns true for a line address followed by `p`, `d`, `q` or `=`, or by a replacement without the flags that execute
+/// or write.
 fn is_plain(script: &str) -> bool {
     let Some(command) = after_address(script.trim()) else { return false };
     if matches!(command, "" | "p" | "d" | "q" | "=") {
@@ -31,7 +32,7 @@ fn is_plain(script: &str) -> bool {
     let Some(rest) = command.strip_prefix('s') else { return false };
     let Some(mark) = rest.chars().next().filter(char::is_ascii_punctuation) else { return false };
     let parts: Vec<&str> = rest[1..].split(mark).collect();
-    // An escaped mark or a line break makes parts that are not what they seem.
+    // An escaped delimiter or a newline would split the parts incorrectly.
     parts.len() == 3
         && mark != '\\'
         && !parts[..2].iter().any(|part| part.ends_with('\\'))
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_scripts_are_plain() {
+    fn only_plain_sed_scripts_are_recognized_as_plain() {
         for script in [
             "p",
             "1,3p",

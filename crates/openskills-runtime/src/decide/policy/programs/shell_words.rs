@@ -1,11 +1,11 @@
-//! Words of the shell itself, and programs that only wrap others.
+//! Shell builtins, and programs that only wrap others.
 
 use shell::{Certainty, Word};
 use skill::interpreters::{self, InterpreterLanguage};
 
-/// Wrappers that start the rest of the line and nothing else.
+/// Wrappers that only start the rest of the line.
 const WRAPPERS: [&str; 5] = ["nice", "nohup", "stdbuf", "time", "timeout"];
-/// Words of the shell that run what they are given, or change what later words mean: bash(1), shell builtin commands.
+/// Builtins that run their arguments or change what later words mean; see bash(1), SHELL BUILTIN COMMANDS.
 const RUNNERS: [&str; 33] = [
     ".",
     "alias",
@@ -41,9 +41,9 @@ const RUNNERS: [&str; 33] = [
     "unalias",
     "unset",
 ];
-/// Words of the shell that evaluate a name in their arguments, `a[$(x)]` included.
+/// Builtins that evaluate names in their arguments, including `a[$(x)]`.
 const EVALUATORS: [&str; 4] = ["[", "printf", "test", "wait"];
-/// Returns true for words of the shell that run what they are given.
+/// Returns true for builtins that run their arguments.
 pub(in crate::decide::policy) fn runs_others(program: &str) -> bool {
     RUNNERS.contains(&program)
 }
@@ -61,7 +61,7 @@ pub(in crate::decide::policy) fn is_shell(program: &str) -> bool {
     })
 }
 
-/// Returns the argument in which bash itself would look for code, if there is one.
+/// Returns the argument that bash itself would evaluate as code, if there is one.
 pub(in crate::decide::policy) fn takes_code(words: &[Word]) -> Option<&str> {
     let program = words.first()?.text.as_str();
     if !EVALUATORS.contains(&program) {
@@ -76,7 +76,7 @@ pub(in crate::decide::policy) fn takes_code(words: &[Word]) -> Option<&str> {
     sets.or_else(|| words[1..].iter().find(is_code)).map(|word| word.text.as_str())
 }
 
-/// Returns true for a format of `printf` that may have `%n` in it, by which bash sets the variable that an argument names.
+/// Returns true for a `printf` format that may contain `%n`, with which bash sets the variable named by an argument.
 fn sets_a_variable(format: &Word) -> bool {
     let mut rest = format.text.as_str();
     while let Some((_, after)) = rest.split_once('%') {
@@ -90,7 +90,7 @@ fn sets_a_variable(format: &Word) -> bool {
     format.certainty != Certainty::Exact
 }
 
-/// Returns a command without what only wraps it. Options that are not known end the search: then nothing is taken away.
+/// Strips wrappers from a command. A wrapper with unknown options is not stripped.
 pub(in crate::decide::policy) fn without_wrappers(words: &[Word]) -> &[Word] {
     let mut rest = words;
     while let [first, after @ ..] = rest {

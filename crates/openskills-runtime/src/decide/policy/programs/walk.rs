@@ -1,28 +1,28 @@
-//! Reads the arguments of a command by the description of its program.
+//! Parses the arguments of a command according to its program's description.
 //!
-//! A word that begins with a dash has to be an option that is described, wherever it stands: so it does no harm if the
-//! description takes for an argument what the program takes for an option.
+//! Any word that starts with a dash must be a known option, wherever it appears. That way it is harmless if the
+//! description treats a word as an argument that the program treats as an option.
 
 use shell::{Certainty, Word};
 use skill::programs::{Arity, Count, OptionUsage, Role, Usage};
 
-use super::Doubt;
+use super::Mismatch;
 
-/// A call that fits a description.
+/// A call that matches a description.
 #[derive(Debug, Default)]
-pub(super) struct Fit<'a> {
-    /// The options that were given, by the first of their spellings.
+pub(super) struct MatchedCall<'a> {
+    /// The options present, each by its primary name.
     pub(super) options: Vec<&'static str>,
-    /// Every argument and operand, with what it is.
+    /// Every argument and operand with its role.
     pub(super) arguments: Vec<Argument<'a>>,
-    /// Whether no word does any harm, whatever it becomes.
+    /// Whether every word is harmless, whatever it expands to.
     only_prints: bool,
-    /// Whether an operand may be missing that names a folder which is made then.
+    /// Whether the call creates a folder whose name operand may be omitted.
     names_folder: bool,
 }
 
-impl Fit<'_> {
-    /// Returns true for a call that makes a folder named after what it is given, unless it is told which.
+impl MatchedCall<'_> {
+    /// Returns true for a call that creates a folder named after its argument unless another name is given.
     pub(super) fn is_cloned(&self) -> bool {
         self.names_folder
     }
@@ -31,24 +31,24 @@ impl Fit<'_> {
 /// An argument of an option, or an operand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Argument<'a> {
-    /// What it is.
+    /// Its role.
     pub(super) role: Role,
     /// Its text.
     pub(super) text: &'a str,
-    /// How much of the text is for sure.
+    /// How much of the text is known.
     pub(super) certainty: Certainty,
 }
 
-/// Reads arguments by a description.
-pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<Fit<'a>, Doubt> {
+/// Matches arguments against a usage.
+pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<MatchedCall<'a>, Mismatch> {
     if usage.is_all_text {
-        return Ok(Fit::default());
+        return Ok(MatchedCall::default());
     }
     let options: Vec<OptionUsage> = usage.all_options().collect();
-    let mut fit = Fit {
+    let mut fit = MatchedCall {
         only_prints: usage.only_prints,
         names_folder: usage.operands == "REPOSITORY WRITE?",
-        ..Fit::default()
+        ..MatchedCall::default()
     };
     let mut operands: Vec<&Word> = Vec::new();
     let mut rest = arguments.iter();
@@ -58,7 +58,7 @@ pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<Fit<'a>, 
             if usage.only_prints {
                 continue;
             }
-            return Err(undescribed(&word.text, "may become an option"));
+            return Err(undescribed(&word.text, "may expand to an option"));
         }
         let text = word.text.as_str();
         let is_late = !operands.is_empty()
@@ -68,11 +68,11 @@ pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<Fit<'a>, 
         if !is_dashed(text) {
             operands.push(word);
         } else if is_late {
-            return Err(undescribed(text, "stands where options are not read"));
+            return Err(undescribed(text, "appears where options are not parsed"));
         } else if text == "--" && !is_over {
             is_over = true;
         } else if is_over {
-            return Err(undescribed(text, "may be taken for an option"));
+            return Err(undescribed(text, "may be parsed as an option"));
         } else {
             option(&options, word, &mut rest, &mut fit)?;
         }
@@ -82,35 +82,35 @@ pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<Fit<'a>, 
     Ok(fit)
 }
 
-fn undescribed(text: &str, why: &str) -> Doubt {
-    Doubt::Undescribed(format!("`{text}` {why}"))
+fn undescribed(text: &str, why: &str) -> Mismatch {
+    Mismatch::Undescribed(format!("`{text}` {why}"))
 }
 
-/// A dash alone is standard input.
+/// Returns true for a word that looks like an option. A single dash is standard input.
 fn is_dashed(text: &str) -> bool {
     text.len() > 1 && text.starts_with('-')
 }
 
-/// Returns true if it is known whether a word is an option, and which.
+/// Returns true if it is certain whether a word is an option, and which one.
 fn is_known(word: &Word) -> bool {
     match word.certainty {
         Certainty::Exact => true,
         Certainty::Unknown => false,
-        // Only what stands before the first thing that expands is for sure.
-        Certainty::Begins => {
+        // Only the text before the first expansion is certain.
+        Certainty::Prefix => {
             let sure = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
             !word.text.starts_with('-') || (sure.starts_with("--") && sure.contains('='))
         }
     }
 }
 
-/// Reads one word that begins with a dash, and the words that are its arguments.
+/// Parses one word that starts with a dash, and the words that are its arguments.
 fn option<'a>(
     options: &[OptionUsage],
     word: &'a Word,
     rest: &mut std::slice::Iter<'a, Word>,
-    fit: &mut Fit<'a>,
-) -> Result<(), Doubt> {
+    fit: &mut MatchedCall<'a>,
+) -> Result<(), Mismatch> {
     let text = word.text.as_str();
     let by_name = |name: &str| options.iter().find(|option| option.names.contains(&name));
     let (name, joined) = match text.split_once('=') {
@@ -119,7 +119,7 @@ fn option<'a>(
     };
     if let Some(found) = by_name(name) {
         return match (&found.arity, joined) {
-            (Arity::Flag, Some(_)) => Err(undescribed(text, "is not described with a value")),
+            (Arity::Flag, Some(_)) => Err(undescribed(text, "does not take a value")),
             (Arity::Flag | Arity::Optional(_), None) => {
                 fit.options.push(found.names[0]);
                 Ok(())
@@ -136,17 +136,17 @@ fn option<'a>(
         };
     }
     if text.starts_with("--") || word.certainty != Certainty::Exact {
-        return Err(undescribed(name, "is not a described option"));
+        return Err(undescribed(name, "is not a known option"));
     }
     let is_number = text[1..].bytes().all(|byte| byte.is_ascii_digit());
     if is_number && by_name("-#").is_some() {
         return Ok(());
     }
-    // Short options that are written together.
+    // Combined short options.
     for (at, letter) in text.char_indices().skip(1) {
         let name = format!("-{letter}");
         let Some(found) = by_name(&name) else {
-            return Err(undescribed(text, "is not a described option"));
+            return Err(undescribed(text, "is not a known option"));
         };
         fit.options.push(found.names[0]);
         let joined = &text[at + letter.len_utf8()..];
@@ -171,23 +171,25 @@ fn argument(role: Role, text: &str, certainty: Certainty) -> Argument<'_> {
     Argument { role, text, certainty }
 }
 
-/// Takes the arguments of an option: what is joined to it, and the words that follow.
+/// Takes the arguments of an option: the part joined to it, and the words that follow.
 fn values<'a>(
     roles: &[Role],
     mut joined: Option<(&'a str, Certainty)>,
     rest: &mut std::slice::Iter<'a, Word>,
-    fit: &mut Fit<'a>,
-) -> Result<(), Doubt> {
+    fit: &mut MatchedCall<'a>,
+) -> Result<(), Mismatch> {
     for role in roles {
         let (text, certainty) = match joined.take() {
             Some(joined) => joined,
             None => {
                 let Some(word) = rest.next() else {
-                    return Err(Doubt::Undescribed("an option lacks its argument".to_owned()));
+                    return Err(Mismatch::Undescribed(
+                        "an option is missing its argument".to_owned(),
+                    ));
                 };
                 let is_unknown = word.certainty == Certainty::Unknown && !fit.only_prints;
                 if is_unknown || may_be_option(&word.text) {
-                    return Err(undescribed(&word.text, "may be taken for an option"));
+                    return Err(undescribed(&word.text, "may be parsed as an option"));
                 }
                 (word.text.as_str(), word.certainty)
             }
@@ -197,20 +199,20 @@ fn values<'a>(
     Ok(())
 }
 
-/// Returns true for an argument that a program could take for an option, should the description be wrong. Text with blanks and
-/// numbers are none.
+/// Returns true for an argument that a program could parse as an option if the description were wrong. Text with spaces
+/// and numbers cannot be options.
 fn may_be_option(text: &str) -> bool {
     is_dashed(text) && !text.contains(char::is_whitespace) && !is_number(text)
 }
 
-/// Returns true for a number, with a sign and a unit perhaps.
+/// Returns true for a number, optionally with a sign and a unit.
 pub(super) fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['+', '-']);
     digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '%'))
 }
 
-fn needed(usage: &Usage, options: &[OptionUsage], fit: &Fit<'_>) -> Result<(), Doubt> {
+fn needed(usage: &Usage, options: &[OptionUsage], fit: &MatchedCall<'_>) -> Result<(), Mismatch> {
     for group in usage.needs.split_whitespace() {
         let is_there = group.split('|').any(|name| {
             let known = options.iter().find(|option| option.names.contains(&name));
@@ -218,21 +220,25 @@ fn needed(usage: &Usage, options: &[OptionUsage], fit: &Fit<'_>) -> Result<(), D
         });
         if !is_there {
             let one = group.replace('|', "`, `");
-            return Err(Doubt::Undescribed(format!("it is described only with `{one}`")));
+            return Err(Mismatch::Undescribed(format!("it needs one of `{one}`")));
         }
     }
     Ok(())
 }
 
-/// Says what each operand is.
-fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result<(), Doubt> {
+/// Assigns a role to each operand.
+fn assign<'a>(
+    usage: &Usage,
+    operands: &[&'a Word],
+    fit: &mut MatchedCall<'a>,
+) -> Result<(), Mismatch> {
     let mut roles = usage.all_operands();
-    // What an option has given already is no operand: `sed -e SCRIPT FILE`.
+    // An operand that an option already supplied is omitted: `sed -e SCRIPT FILE`.
     let is_given = |role: Role| fit.arguments.iter().any(|argument| argument.role == role);
     if roles.first().is_some_and(|(role, _)| *role == Role::Sed && is_given(Role::Sed)) {
         roles.remove(0);
     }
-    // `cp -t FOLDER FILE`: all operands are files then.
+    // With `cp -t FOLDER FILE`, all operands are files.
     if roles
         .last()
         .is_some_and(|(role, _)| *role == Role::Destination && is_given(Role::Destination))
@@ -254,13 +260,13 @@ fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result
             None => roles.get(at),
         };
         let Some((role, _)) = role else {
-            return Err(undescribed(&word.text, "is one operand too many"));
+            return Err(undescribed(&word.text, "is an unexpected extra operand"));
         };
-        // A pattern may become several words, and one of them what is written: `uniq src/*`.
+        // A pattern may expand to several words, and one of them may be the output file: `uniq src/*`.
         let is_shifting = star.is_none_or(|star| at < star);
         let may_write = roles.iter().any(|(role, _)| is_written(*role));
         if word.certainty != Certainty::Exact && is_shifting && may_write {
-            return Err(undescribed(&word.text, "may become the file that is written"));
+            return Err(undescribed(&word.text, "may expand to the output file"));
         }
         let role = if turned && *role == Role::Read { Role::Output } else { *role };
         let (text, certainty) = (word.text.as_str(), word.certainty);
@@ -269,14 +275,14 @@ fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result
     Ok(())
 }
 
-/// Returns where the first word stands that is no option of `options` and no argument of one; `None` if there is none, or an option
-/// that is not known stands before it.
+/// Returns the position of the first word that is neither one of `options` nor an argument of one; `None` if there is
+/// none, or if an unknown option comes before it.
 pub(in crate::decide::policy) fn first_operand(
     options: &'static str,
     arguments: &[Word],
 ) -> Option<usize> {
     let options: Vec<OptionUsage> = Usage::options_of(options).collect();
-    let mut fit = Fit::default();
+    let mut fit = MatchedCall::default();
     let mut rest = arguments.iter();
     loop {
         let at = arguments.len() - rest.len();
@@ -288,7 +294,7 @@ pub(in crate::decide::policy) fn first_operand(
     }
 }
 
-/// Returns the options in words, each by the first of its spellings, as far as they are described.
+/// Returns the options among the words, each by its primary name if it is known.
 pub(in crate::decide::policy) fn canonical_options(
     usages: &[Usage],
     words: &[&str],

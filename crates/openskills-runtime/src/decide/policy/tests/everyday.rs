@@ -1,8 +1,8 @@
-//! Ordinary work: command lines under rules as people write them. Described programs must seldom ask, and nothing be denied.
+//! Ordinary work: command lines under typical rules. Known programs must rarely ask, and nothing may be denied.
 
 use super::{Decision, bash};
 
-/// Each list of rules with the lines that somebody with such a list would run.
+/// Lists of rules, each with lines that a user of such a list would run.
 const LINES: &[(&str, &[&str])] = &[
     (
         "Bash(git:*)",
@@ -271,7 +271,7 @@ const LINES: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn described_programs_seldom_ask_in_ordinary_work() {
+fn at_most_five_percent_of_ordinary_calls_ask() {
     let (mut all, mut asked) = (0, Vec::new());
     for (rules, lines) in LINES {
         for line in *lines {
@@ -288,7 +288,7 @@ fn described_programs_seldom_ask_in_ordinary_work() {
 }
 
 #[test]
-fn launchers_ask_and_are_never_denied_by_their_own_rule() {
+fn a_rule_for_a_launcher_asks_and_never_denies() {
     for (rules, line) in [
         ("Bash(uv *)", "uv run pytest"),
         ("Bash(python3 *)", "python3 scripts/convert.py in.pdf"),
@@ -304,7 +304,7 @@ fn launchers_ask_and_are_never_denied_by_their_own_rule() {
     ] {
         assert_eq!(bash(rules, line), Decision::Ask, "{rules}: {line}");
     }
-    // A rule without a `*` for a program that nobody knows allows exactly its words.
+    // A rule without a `*` for an unknown program allows exactly its words.
     assert_eq!(bash("Bash(convert a.png b.jpg)", "convert a.png b.jpg"), Decision::Allow);
     assert_eq!(bash("Bash(convert a.png b.jpg)", "convert a.png c.jpg"), Decision::Deny);
 }

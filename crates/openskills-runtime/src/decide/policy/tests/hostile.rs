@@ -1,16 +1,16 @@
-//! Calls that try to get past a list, by class. None of them may be allowed.
+//! Calls that try to bypass an allowlist, by category. None of them may be allowed.
 
 use serde_json::json;
 use skill::AllowedTools;
 use skill::capabilities::ToolLimits;
 
-use super::{Decision, Launchers, ToolLists, around, bash, call, decide};
+use super::{Decision, Launchers, ToolLists, bash, call, context, decide};
 
 const HOSTILE: &[(&str, &[&str])] = &[
     (
         "Bash(git:*)",
         &[
-            // Options that hide others, are cut short, or are joined.
+            // Options that hide others, are abbreviated, or are combined.
             "git rebase -m -x 'touch p' HEAD~1",
             "git rebase -mx 'touch p' HEAD~1",
             "git rebase --exec 'touch p' HEAD~1",
@@ -630,11 +630,11 @@ fn no_hostile_call_is_allowed() {
 fn on(deny: &str, command: &str) -> Decision {
     let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
     let call = call("Bash", &json!({ "command": command }));
-    decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around()).decision
+    decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &context()).decision
 }
 
 #[test]
-fn what_is_denied_is_denied_by_any_spelling() {
+fn deny_rules_apply_to_every_spelling_of_a_command() {
     for (rule, command) in [
         ("Bash(rm:*)", "rm x"),
         ("Bash(rm:*)", "r''m x"),
@@ -672,7 +672,7 @@ fn what_is_denied_is_denied_by_any_spelling() {
     ] {
         assert_eq!(on(rule, command), Decision::Deny, "{rule}: {command}");
     }
-    // What could run something that nobody reads here is asked about.
+    // Programs that could run code which is not analyzed need approval.
     for (rule, command) in [
         ("Bash(rm:*)", "python3 x.py"),
         ("Bash(rm:*)", "make clean"),
@@ -688,11 +688,11 @@ fn what_is_denied_is_denied_by_any_spelling() {
 }
 
 #[test]
-fn an_approval_that_showed_any_code_lets_launchers_run_and_nothing_else() {
+fn approving_arbitrary_code_allows_launchers_and_nothing_else() {
     let with = |rules: &str, command: &str| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
         let call = call("Bash", &json!({ "command": command }));
-        decide(&call, &limits, ToolLists::Allowlist, Launchers::Approved, &around()).decision
+        decide(&call, &limits, ToolLists::Allowlist, Launchers::Approved, &context()).decision
     };
     for (rules, command, decision) in [
         ("Bash(python3:*)", "python3 x.py", Decision::Allow),
@@ -722,7 +722,7 @@ fn a_bare_name_denies_the_function_in_every_package() {
         ("drop", "pensar_dropped", Decision::Allow),
         ("drop", "raindrop", Decision::Allow),
         ("drop", "mcp__pensar__drop", Decision::Allow),
-        // A name may have a `_` of its own.
+        // A name may contain `_` itself.
         ("write_page", "pensar::write_page", Decision::Deny),
         ("write_page", "pensar_write_page", Decision::Deny),
         ("write_page", "my_pkg_write_page", Decision::Deny),
@@ -732,22 +732,22 @@ fn a_bare_name_denies_the_function_in_every_package() {
         ("write_page", "page", Decision::Allow),
         ("pensar::write_page", "pensar_write_page", Decision::Deny),
         ("pensar::write_page", "other_write_page", Decision::Allow),
-        // A rule that cannot be read denies what it may be about.
+        // A malformed rule denies whatever it may be about.
         ("write_page(a", "pensar_write_page", Decision::Deny),
     ];
     for (rule, tool, expected) in cases {
         let limits = ToolLimits::denying(&AllowedTools::from_text(rule));
         let call = call(tool, &json!({}));
-        let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around());
+        let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &context());
         assert_eq!(verdict.decision, expected, "{rule}: {tool}");
     }
 }
 
 #[test]
-fn a_tool_of_a_server_is_one_tool() {
+fn a_rule_for_an_mcp_tool_matches_only_that_tool() {
     let on = |rules: &str, tool: &str| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, &json!({})), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+        decide(&call(tool, &json!({})), &limits, ToolLists::Allowlist, Launchers::Ask, &context())
             .decision
     };
     for (rules, tool, decision) in [
@@ -764,11 +764,11 @@ fn a_tool_of_a_server_is_one_tool() {
 }
 
 #[test]
-fn a_rule_for_files_does_not_mean_those_that_steer_programs() {
+fn a_write_rule_asks_for_files_that_control_programs() {
     let on = |rules: &str, tool: &str, path: &str| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
         let call = call(tool, &json!({ "file_path": path }));
-        decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around()).decision
+        decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &context()).decision
     };
     for (rules, tool, path, decision) in [
         ("Write", "Write", "src/a.rs", Decision::Allow),

@@ -1,21 +1,21 @@
-//! Calls that reach a file, a program or an address by a way around the words of a rule.
+//! Calls that reach a file, program or URL in a way that a rule does not mention.
 
 use serde_json::{Value, json};
 use skill::AllowedTools;
 use skill::capabilities::ToolLimits;
 
-use super::{Decision, Launchers, ToolLists, around, bash, call, decide};
+use super::{Decision, Launchers, ToolLists, bash, call, context, decide};
 
 fn with_deny(deny: &str, tool: &str, input: &Value) -> Decision {
     let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
-    decide(&call(tool, input), &limits, ToolLists::Allowlist, Launchers::Ask, &around()).decision
+    decide(&call(tool, input), &limits, ToolLists::Allowlist, Launchers::Ask, &context()).decision
 }
 
 fn line(deny: &str, command: &str) -> Decision {
     with_deny(deny, "Bash", &json!({ "command": command }))
 }
 
-/// Lines that write, delete, run or send something by a way around the words of their rules.
+/// Lines that write, delete, run or send something in a way that their rules do not mention.
 const AROUND: &[(&str, &[&str])] = &[
     (
         "Bash(git:*)",
@@ -47,7 +47,7 @@ const AROUND: &[(&str, &[&str])] = &[
             "git for-each-ref --format='%(signature:grade)'",
             "git for-each-ref --sort=signature",
             "git shortlog --group=format:%GK",
-            // Editors, which take keys from a pipe.
+            // Editors, which read commands from a pipe.
             "git rebase --autosquash main",
             "git rebase --continue",
             "git pull --rebase=i",
@@ -56,7 +56,7 @@ const AROUND: &[(&str, &[&str])] = &[
             "git merge --continue",
             "git cherry-pick --continue",
             "git revert --continue",
-            // A patch names what it writes.
+            // A patch decides which files it writes.
             "git apply x.patch",
             "git format-patch -1 --stdout | git apply",
             "git diff /dev/null /tmp/x/.envrc | git apply",
@@ -83,17 +83,17 @@ const AROUND: &[(&str, &[&str])] = &[
     (
         "Bash(git:*) Bash(cp:*) Bash(mv:*) Bash(unzip:*) Bash(tar:*) Bash(echo:*) Bash(tee:*) Bash(./build.sh) Write",
         &[
-            // A name that is no remote is a folder to git, now or later in the line.
+            // git treats a name that is not a remote as a folder, now or later in the line.
             "git push evil HEAD:refs/heads/z",
             "git fetch nope",
             "git checkout pr && git push n HEAD:refs/heads/z",
             "git remote update nope",
-            // After the first operand these read no options.
+            // These programs parse no options after the first operand.
             "git config core.pager evil --get",
             "unzip x.zip .envrc -l",
             "unzip x.zip -p .envrc",
             "unzip x.zip '*' -t",
-            // Folders that are there, however they are given, and those of the workspace.
+            // Existing folders in any spelling, and folders of the workspace.
             "unzip -odsrc x.zip",
             "unzip x.zip -dfull",
             "tar xf y.tar -Cfull",
@@ -102,7 +102,7 @@ const AROUND: &[(&str, &[&str])] = &[
             "cp -t full x/env",
             "cp -tfull x/env",
             "cp --target-directory=full x/env",
-            // Links that the line brings.
+            // Links that the line creates.
             "mv d d2 && echo x > d2/hk/pre-commit",
             "cp -r d d2 && echo x > d2/env",
             "git mv d d2 && tee d2/env",
@@ -207,7 +207,7 @@ const AROUND: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn no_written_file_is_left_unchecked() {
+fn every_file_that_a_command_writes_is_checked() {
     for (rules, lines) in AROUND {
         for line in *lines {
             assert_ne!(bash(rules, line), Decision::Allow, "{rules}: {line}");
@@ -238,7 +238,7 @@ fn no_written_file_is_left_unchecked() {
 }
 
 #[test]
-fn nothing_is_evaluated_or_sent_that_the_line_does_not_show() {
+fn calls_that_evaluate_or_send_hidden_content_are_not_allowed() {
     for (rules, lines) in [
         (
             "Bash(test:*) Bash([:*)",
@@ -320,7 +320,7 @@ fn nothing_is_evaluated_or_sent_that_the_line_does_not_show() {
 }
 
 #[test]
-fn files_that_are_denied_are_not_reached_by_other_names() {
+fn denied_files_cannot_be_reached_under_other_names() {
     for (rule, command) in [
         ("Read(.env)", "cat ~+/.env"),
         ("Read(.env)", "cat ~-/.env"),
@@ -388,7 +388,7 @@ fn files_that_are_denied_are_not_reached_by_other_names() {
 }
 
 #[test]
-fn a_denied_call_is_denied_in_all_its_forms() {
+fn a_deny_rule_applies_to_every_form_of_a_call() {
     for (rule, command) in [
         ("Bash(git commit --no-verify:*)", "git commit -n -m x"),
         ("Bash(git commit --no-verify:*)", "git commit -nm x"),
@@ -457,10 +457,10 @@ fn a_denied_call_is_denied_in_all_its_forms() {
 }
 
 #[test]
-fn every_path_and_address_of_an_input_counts() {
+fn every_path_and_url_in_the_input_is_checked() {
     let allowed = |rules: &str, tool: &str, input: &Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+        decide(&call(tool, input), &limits, ToolLists::Allowlist, Launchers::Ask, &context())
             .decision
     };
     for (rules, tool, input) in [
@@ -544,7 +544,7 @@ fn every_path_and_address_of_an_input_counts() {
 }
 
 #[test]
-fn no_line_sets_a_variable_for_what_follows() {
+fn commands_that_set_variables_for_later_commands_are_denied() {
     for (rules, command, decision) in [
         ("Bash(echo:*) Bash(git log:*)", "echo x {PATH}>&1; git log", Decision::Deny),
         ("Bash(echo:*) Bash(git log:*)", "echo x {PATH}>&1", Decision::Deny),
@@ -562,7 +562,7 @@ fn no_line_sets_a_variable_for_what_follows() {
 }
 
 #[test]
-fn a_rule_for_all_files_asks_about_those_outside_of_the_workspace() {
+fn a_rule_for_all_files_asks_for_files_outside_the_workspace() {
     for (rules, path, expected) in [
         ("Write", "src/a.rs", Decision::Allow),
         ("Write", "/tmp/a.txt", Decision::Allow),
@@ -575,26 +575,26 @@ fn a_rule_for_all_files_asks_about_those_outside_of_the_workspace() {
         let tool = rules.split('(').next().unwrap();
         let input = json!({ "file_path": path, "content": "x" });
         let call = call(tool, &input);
-        let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around());
-        assert_eq!(verdict.decision, expected, "{rules}: {path}: {}", verdict.because);
+        let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &context());
+        assert_eq!(verdict.decision, expected, "{rules}: {path}: {}", verdict.reason);
     }
 }
 
 #[test]
-fn where_a_call_is_made_and_how_counts() {
+fn the_project_working_folder_and_git_context_affect_decisions() {
     use std::path::{Path, PathBuf};
 
-    use super::{GitSurroundings, Surroundings, ToolCall};
-    let decided = |around: &Surroundings, rules: &str, tool: &str, input: &Value| {
+    use super::{CallContext, GitContext, ToolCall};
+    let decided = |context: &CallContext, rules: &str, tool: &str, input: &Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
         let real = |path: &Path| Some(super::path::plain(path));
-        let call = ToolCall::from_json(tool, input, around, real, |_| None);
-        decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, around).decision
+        let call = ToolCall::from_json(tool, input, context, real, |_| None);
+        decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, context).decision
     };
     let at = |project: &str, cwd: &str, nested: Option<&str>| {
-        let git = GitSurroundings { nested: nested.map(PathBuf::from), ..Default::default() };
+        let git = GitContext { nested: nested.map(PathBuf::from), ..Default::default() };
         let home = Some(Path::new("/home/me"));
-        Surroundings::new(Path::new(project), Path::new(cwd), home, |_| None).with_git(git)
+        CallContext::new(Path::new(project), Path::new(cwd), home, |_| None).with_git(git)
     };
     let line = |text: &str| json!({ "command": text });
     let nested = at("/w", "/w/evil.git", Some("/w/evil.git"));
@@ -614,7 +614,7 @@ fn where_a_call_is_made_and_how_counts() {
         let input = json!({ "command": "git status", key: "x" });
         assert_eq!(decided(&root, "Bash(git:*)", "Bash", &input), Decision::Ask, "{key}");
     }
-    // A home is full of files that steer programs.
+    // A home folder is full of files that configure programs.
     let home = at("/home/me", "/home/me", None);
     for (path, expected) in [
         (".local/state/openskills/approvals.json", Decision::Ask),
@@ -624,7 +624,7 @@ fn where_a_call_is_made_and_how_counts() {
         let input = json!({ "file_path": path, "content": "x" });
         assert_eq!(decided(&home, "Write", "Write", &input), expected, "{path}");
     }
-    // Addresses of files are paths.
+    // `file:` URLs are paths.
     for input in [
         json!({ "file_path": "file:///etc/passwd" }),
         json!({ "uri": "file://localhost/etc/%70asswd" }),

@@ -1,10 +1,10 @@
-//! Secrets that show by their form: private keys, credentials in addresses, tokens of well-known services.
+//! Secrets that are recognizable by their form: private keys, credentials in URLs, tokens of well-known services.
 
 use std::sync::LazyLock;
 
 use super::Ranges;
 
-/// How tokens of well-known services start, and how many characters they have at least.
+/// Prefixes of the tokens of well-known services, and their minimum length.
 const TOKENS: &[(&str, usize)] = &[
     ("AKIA", 20),
     ("ASIA", 20),
@@ -68,8 +68,8 @@ const TOKENS: &[(&str, usize)] = &[
     ("LTAI", 16),
 ];
 
-/// The same for beginnings that ordinary words end with, such as `task-`. Behind a letter these count only with letters of both
-/// cases and digits in what follows.
+/// Prefixes that ordinary words end with, such as `task-`. After a letter they count only if upper case, lower case and
+/// digits follow.
 const WEAK_TOKENS: &[(&str, usize)] = &[
     ("AIza", 35),
     ("hf_", 20),
@@ -85,7 +85,7 @@ const WEAK_TOKENS: &[(&str, usize)] = &[
     ("dapi", 32),
 ];
 
-/// Which bytes a token can start with: most places of a text are passed over by this alone.
+/// The bytes that a token can start with, to skip most of a text quickly.
 static FIRST: LazyLock<[bool; 256]> = LazyLock::new(|| {
     let mut first = [false; 256];
     for (begin, _) in TOKENS.iter().chain(WEAK_TOKENS) {
@@ -94,17 +94,17 @@ static FIRST: LazyLock<[bool; 256]> = LazyLock::new(|| {
     first
 });
 
-/// Whole blocks of private keys, also ones that are cut off.
+/// Finds whole blocks of private keys, even truncated ones.
 pub(super) fn private_keys(text: &str, ranges: &mut Ranges) {
     const BEGIN: &str = "-----BEGIN ";
-    /// The longest label there is, with room to spare.
-    const LABEL: usize = 64;
+    /// Longer than any label in use.
+    const MAX_LABEL: usize = 64;
     let mut at = 0;
     while let Some(found) = text[at..].find(BEGIN) {
         let start = at + found;
         at = start + BEGIN.len();
         let label = text[at..].split("-----").next().unwrap_or_default();
-        if label.len() <= LABEL && label.contains("PRIVATE KEY") {
+        if label.len() <= MAX_LABEL && label.contains("PRIVATE KEY") {
             let end = text[at..].find("-----END ").map_or(text.len(), |end| at + end);
             ranges.push((start, end));
             at = end;
@@ -112,7 +112,7 @@ pub(super) fn private_keys(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// Passwords in addresses, and addresses that are secrets themselves.
+/// Finds passwords in URLs, and URLs that are secrets themselves.
 pub(super) fn addresses(text: &str, ranges: &mut Ranges) {
     let mut at = 0;
     while let Some(found) = text[at..].find("//") {
@@ -130,7 +130,7 @@ pub(super) fn addresses(text: &str, ranges: &mut Ranges) {
                 Some(colon) if !is_port(&before[colon + 1..]) => {
                     ranges.push((start + colon + 1, start + user));
                 }
-                // A user alone is a secret only where no path has begun.
+                // A user without a password is a secret only before any path.
                 None if has_scheme && !before.contains('/') => ranges.push((start, start + user)),
                 Some(_) | None => {}
             }
@@ -147,7 +147,7 @@ pub(super) fn addresses(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// Passwords before a host with a port, where no scheme says that it is an address: `user:password@host:22`.
+/// Finds passwords in `user:password@host:22`, which has no scheme that marks it as a URL.
 pub(super) fn logins(text: &str, ranges: &mut Ranges) {
     let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '[' | ']');
     let is_user = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
@@ -167,7 +167,7 @@ pub(super) fn logins(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// Tokens of bots: a number, a colon, and letters that begin with `AA`.
+/// Finds bot tokens: a number, a colon, and characters that start with `AA`.
 pub(super) fn bots(text: &str, ranges: &mut Ranges) {
     const MIN_DIGITS: usize = 6;
     const MIN_LETTERS: usize = 30;
@@ -182,7 +182,7 @@ pub(super) fn bots(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// Returns true for digits with a path behind them, as in `localhost:4873/@scope`.
+/// Returns true for digits followed by a path, as in `localhost:4873/@scope`.
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0 && text[digits..].starts_with('/')
@@ -192,7 +192,7 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.+/=".contains(&byte)
 }
 
-/// Tokens of a known form, wherever they begin: behind a letter, an escape or a color as well.
+/// Finds tokens of a known form anywhere, even after a letter, an escape or a color code.
 pub(super) fn tokens(text: &str, ranges: &mut Ranges) {
     let bytes = text.as_bytes();
     let mut start = 0;
@@ -208,13 +208,13 @@ pub(super) fn tokens(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// Looks at characters that stand together. The first token in them reaches to their end.
+/// Searches a run of token characters. The first token in it extends to its end.
 fn tokens_of_run(bytes: &[u8], start: usize, end: usize, ranges: &mut Ranges) {
     let run = &bytes[start..end];
     let last = |is: fn(&u8) -> bool| run.iter().rposition(is);
     let digits =
         last(u8::is_ascii_digit).and_then(|last| run[..last].iter().rposition(u8::is_ascii_digit));
-    // Two digits at least: what is random has them, and words have not.
+    // Random text has at least two digits; words do not.
     let Some(second_last_digit) = digits else { return };
     let is_mixed_until = last(u8::is_ascii_uppercase).min(last(u8::is_ascii_lowercase));
     for at in 0..=second_last_digit {
@@ -238,8 +238,9 @@ fn tokens_of_run(bytes: &[u8], start: usize, end: usize, ranges: &mut Ranges) {
     }
 }
 
-/// Returns true if a word begins at a place: at the beginning, behind what is no letter and no digit, behind an option of one
-/// letter, or behind an escape (`\n`, `%3D`, `\u001b[31m`, a color).
+/// Returns true if a word starts here: at the start of the text, after anything but a letter or digit, after a
+/// one-letter option, or after an escape (`
+/// `, `%3D`, `\u001b[31m`, a color code).
 fn begins(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[..at];
     let Some((last, before)) = before.split_last() else { return true };
@@ -253,7 +254,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
         [.., b'\\', b'x', first] if is_hex(first) && is_hex(last) => true,
         [.., b'\\', b'u', a, b, c] if [a, b, c].into_iter().all(is_hex) && is_hex(last) => true,
         _ => {
-            // The numbers of a color stand between a bracket and its letter.
+            // The numbers of a color code are between a bracket and its letter.
             let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
             let tail = before.iter().rev().take(16).position(|byte| !is_number(byte));
             last.is_ascii_alphabetic()

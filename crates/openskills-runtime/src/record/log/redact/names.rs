@@ -1,8 +1,8 @@
-//! Secrets that are called so: what stands behind a name such as `PASSWORD`, however the two are written together.
+//! Secrets that are recognizable by their name: what follows a name such as `PASSWORD`, in any notation.
 
 use super::Ranges;
 
-/// Words in the name of something whose value is a secret, in small letters without `-` and `_`.
+/// Words in names whose value is a secret, in lower case without `-` and `_`.
 const NAMES: [&str; 22] = [
     "password",
     "passwd",
@@ -27,7 +27,7 @@ const NAMES: [&str; 22] = [
     "signingkey",
     "masterkey",
 ];
-/// Words that only sound like those. They are taken away first: `BYPASS_TOKEN` is a token all the same.
+/// Words that only look like those. They are removed first, so that `BYPASS_TOKEN` still counts as a token.
 const HARMLESS: [&str; 10] = [
     "tokenize",
     "tokenlimit",
@@ -40,14 +40,14 @@ const HARMLESS: [&str; 10] = [
     "passage",
     "passenger",
 ];
-/// What is counted in tokens.
+/// Words that mark a count of tokens.
 const COUNTED: [&str; 9] =
     ["max", "min", "total", "num", "input", "output", "prompt", "completion", "used"];
-/// Names after which everything to the end of the text in quotes, or of the line, is a secret.
-const WHOLE: [&str; 3] = ["authorization", "cookie", "proxyauthorization"];
-/// Between a name and its value.
+/// Names after which everything up to the closing quote or the end of the line is a secret.
+const WHOLE_LINE: [&str; 3] = ["authorization", "cookie", "proxyauthorization"];
+/// Separators between a name and its value.
 const SIGNS: [&str; 8] = [":=", "=>", "==", "=", ":", "%3D", "%3d", "%3A"];
-/// Quotes, as they are and as they are written inside other text.
+/// Quotes, plain and escaped.
 const QUOTES: [&str; 6] = ["\"", "'", "`", "&quot;", "%22", "\\u0022"];
 
 /// Returns true if a name says that its value is a secret.
@@ -80,7 +80,7 @@ fn is_secret(plain: &str) -> bool {
     is_named(&rest)
 }
 
-/// Values of things that are called secret.
+/// Finds the values of names that say they are secret.
 pub(super) fn named(text: &str, ranges: &mut Ranges) {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut at = 0;
@@ -102,24 +102,24 @@ pub(super) fn named(text: &str, ranges: &mut Ranges) {
         let plain = plain(word);
         let is_after_login = two_before == "login" && plain == "password";
         let is_bearer = plain == "bearer";
-        // What signs an address.
+        // The signature of a URL.
         let is_signature = plain == "sig" && text[..word_at].ends_with(['?', '&']);
         if is_bearer || is_signature || is_secret(&plain) {
             // As in `aws configure set KEY VALUE`, and in `.netrc`: `login NAME password VALUE`.
             let is_set = matches!(before, "set" | "-x" | "add") || is_bearer || is_after_login;
             let written = if text[..word_at].ends_with('<') {
-                Written::Tag
+                Notation::Tag
             } else if word.starts_with('-') || is_set {
-                Written::AfterBlank
+                Notation::AfterBlank
             } else {
-                Written::AfterSign
+                Notation::AfterSign
             };
             if let Some((from, to)) = value(text, after, written) {
-                let is_whole = WHOLE.iter().any(|name| plain.ends_with(name));
+                let is_whole = WHOLE_LINE.iter().any(|name| plain.ends_with(name));
                 let is_quoted = QUOTES.iter().any(|quote| text[..from].ends_with(quote));
                 let to = if is_whole && !is_quoted { end_of_text(text, from) } else { to };
                 let is_number = text[from..to].chars().all(|c| c.is_ascii_digit());
-                // A number is a limit or a count, unless it is what opens a door.
+                // A number is a limit or a count, unless it is a password.
                 if to > from && (!is_number || plain.contains("pass") || plain.contains("pwd")) {
                     ranges.push((from, to));
                     at = to.max(at);
@@ -130,20 +130,20 @@ pub(super) fn named(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// How a value is written.
+/// How a value is written after its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum Notation {
     /// `name=value`, `name: value`, `"name" => "value"`.
     AfterSign,
-    /// So, or `--name value`.
+    /// The same, or `--name value`.
     AfterBlank,
-    /// So, or `<name>value</name>`.
+    /// The same, or `<name>value</name>`.
     Tag,
 }
 
-/// Returns where the value of a name is: after a sign, or after a blank where that is how it is written.
-fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
-    if written == Written::Tag && text[after..].starts_with('>') {
+/// Returns the range of the value after a name: after a separator, or after a blank if the notation allows that.
+fn value(text: &str, after: usize, written: Notation) -> Option<(usize, usize)> {
+    if written == Notation::Tag && text[after..].starts_with('>') {
         let rest = &text[after + 1..];
         return Some((after + 1, after + 1 + rest.find('<').unwrap_or(rest.len())));
     }
@@ -156,10 +156,10 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
     let found = SIGNS.iter().find_map(|sign| signed.strip_prefix(sign));
     let found = found.or_else(|| name_quote.and_then(|_| after_value(unquoted)));
     let value = match found {
-        // A path of code, such as `token::parse`.
+        // A path in code, such as `token::parse`.
         Some(value) if signed.starts_with("::") && !value.is_empty() => return None,
         Some(value) => skip_blanks(value),
-        None if written == Written::AfterBlank && rest.starts_with([' ', '\t']) => signed,
+        None if written == Notation::AfterBlank && rest.starts_with([' ', '\t']) => signed,
         None => return None,
     };
     if name_quote.is_some() && value.starts_with(['[', '{']) {
@@ -167,7 +167,7 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
         return Some((start, start + bracketed(value)));
     }
     let (inner, quote) = skip_quote(value);
-    // Three quotes are one.
+    // Three quotes count as one.
     let (inner, quote) = match quote {
         Some(("\"", 0)) if inner.starts_with("\"\"") => (&inner[2..], Some(("\"\"\"", 0))),
         Some(("'", 0)) if inner.starts_with("''") => (&inner[2..], Some(("'''", 0))),
@@ -184,12 +184,12 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
             inner.find(is_end).unwrap_or(inner.len())
         }
     };
-    // Backslashes before a quote are that quote's.
+    // Backslashes before the closing quote belong to the quote.
     let kept = inner[..length].trim_end_matches('\\');
     Some((start, start + kept.len()))
 }
 
-/// Returns where a block of YAML is: `name: |`, and the lines behind it that are indented.
+/// Returns the range of a YAML block: `name: |` followed by indented lines.
 fn block(text: &str, after_name: &str) -> Option<(usize, usize)> {
     let sign = after_name.strip_prefix(':')?.trim_start_matches([' ', '\t']);
     let rest = sign.strip_prefix(['|', '>'])?;
@@ -204,7 +204,7 @@ fn block(text: &str, after_name: &str) -> Option<(usize, usize)> {
     Some((start + blanks, start + kept.len()))
 }
 
-/// Returns where a quote closes that was opened behind so many backslashes: one with more of them is inside.
+/// Returns where a quote closes that was opened with `depth` backslashes. One with more backslashes is inside.
 fn closing(text: &str, quote: &str, depth: usize) -> usize {
     let is_closing = |at: &usize| {
         let before = &text[..*at];
@@ -213,12 +213,12 @@ fn closing(text: &str, quote: &str, depth: usize) -> usize {
     text.match_indices(quote).map(|(at, _)| at).find(is_closing).unwrap_or(text.len())
 }
 
-/// Passes over a quote with the backslashes before it, and returns it with their number.
+/// Skips a quote and the backslashes before it, and returns both.
 fn skip_quote(text: &str) -> (&str, Option<(&'static str, usize)>) {
     let bare = text.trim_start_matches('\\');
     let depth = text.len() - bare.len();
     for quote in QUOTES {
-        // The escape of a quote begins with a backslash itself.
+        // The escape of a quote starts with a backslash itself.
         let from = if quote.starts_with('\\') { text } else { bare };
         if let Some(rest) = from.strip_prefix(quote) {
             return (rest, Some((quote, depth)));
@@ -231,11 +231,11 @@ fn skip_blanks(text: &str) -> &str {
     skip_colors(text.trim_start_matches([' ', '\t']))
 }
 
-/// Passes over colors of a terminal, as they are or as JSON writes them.
+/// Skips terminal color codes, raw or escaped in JSON.
 fn skip_colors(mut text: &str) -> &str {
-    /// More of them hide nothing that a terminal would show.
-    const MOST: usize = 8;
-    for _ in 0..MOST {
+    /// A terminal would not show anything hidden behind more of them.
+    const MAX_COLORS: usize = 8;
+    for _ in 0..MAX_COLORS {
         let Some(rest) = ["\u{1b}[", "\\u001b[", "\\x1b[", "\\033[", "\\e["]
             .iter()
             .find_map(|begin| text.strip_prefix(begin))
@@ -249,7 +249,8 @@ fn skip_colors(mut text: &str) -> &str {
     text
 }
 
-/// Returns what stands behind the sign of `value`, as in `name="password" value="x"` and `"name": "password", "value": "x"`.
+/// Returns what follows the separator of `value`, as in `name="password" value="x"` and `"name": "password", "value":
+/// "x"`.
 fn after_value(text: &str) -> Option<&str> {
     let text = text.trim_start_matches([' ', '\t', '\n', ',']);
     let (word, _) = skip_quote(text);
@@ -258,7 +259,7 @@ fn after_value(text: &str) -> Option<&str> {
     SIGNS.iter().find_map(|sign| rest.strip_prefix(sign))
 }
 
-/// Returns how long a list or an object is; one without an end goes on to the end of the text.
+/// Returns the length of a list or an object. One that is not closed extends to the end of the text.
 fn bracketed(text: &str) -> usize {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -279,7 +280,7 @@ fn bracketed(text: &str) -> usize {
     text.len()
 }
 
-/// Returns where the quotes or the line around a place end. What is quoted behind `=` is inside: `Digest response="x"`.
+/// Returns where the surrounding quotes or the line end. Quotes after `=` are inside: `Digest response="x"`.
 fn end_of_text(text: &str, from: usize) -> usize {
     let mut at = from;
     while let Some(found) = text[at..].find(['"', '\'', '\n']) {

@@ -1,4 +1,4 @@
-//! Secrets that are values of options of certain programs.
+//! Secrets that are option values of certain programs.
 
 use super::Ranges;
 
@@ -20,7 +20,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("gh", &["--body", "-b"]),
 ];
 
-/// Values of options that are secrets to certain programs, line by line.
+/// Finds option values that are secrets of certain programs, line by line.
 pub(super) fn options(text: &str, ranges: &mut Ranges) {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -30,8 +30,8 @@ pub(super) fn options(text: &str, ranges: &mut Ranges) {
 }
 
 fn options_of_line(line: &str, line_at: usize, ranges: &mut Ranges) {
-    let place = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
-    let mut words = line.split_whitespace().map(|word| (place(word), word));
+    let offset = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
+    let mut words = line.split_whitespace().map(|word| (offset(word), word));
     let Some((_, known)) = words.find_map(|(_, word)| {
         let name = word.rsplit('/').next().unwrap_or(word);
         OPTIONS.iter().find(|(program, _)| *program == name)
@@ -46,11 +46,11 @@ fn options_of_line(line: &str, line_at: usize, ranges: &mut Ranges) {
                 Some((at, value)) => (*at, *value),
                 None => continue,
             },
-            // Short options have their value attached.
+            // The value of a short option may be attached.
             Some(rest) if option.len() == 2 => (at + option.len(), rest),
             _ => continue,
         };
-        // A name before a colon or a percent sign is no secret.
+        // A user name before a colon or a percent sign is not a secret.
         let from = value.find([':', '%']).map_or(0, |sign| sign + 1);
         if value.len() > from {
             ranges.push((line_at + start + from, line_at + start + value.len()));

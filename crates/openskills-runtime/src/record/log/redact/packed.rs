@@ -1,11 +1,11 @@
-//! Hexadecimal digits and base64, without what stands between them: line breaks, blanks, colons, the places in a dump.
+//! Hexadecimal digits and base64, without line breaks, blanks, colons and the offsets of a dump in between.
 
 use super::stream::Stream;
 
-/// What no digit is: nothing is found across it.
+/// Separates runs of digits, so that nothing is found across a gap.
 const BREAK: u8 = 0;
 
-/// Returns the hexadecimal digits of a text in small letters.
+/// Returns the hexadecimal digits of a text in lower case.
 pub(super) fn hex(from: &Stream) -> Stream {
     let (bytes, mut digits) = (&from.bytes, Stream::default());
     let mut at = 0;
@@ -29,7 +29,8 @@ pub(super) fn hex(from: &Stream) -> Stream {
     digits
 }
 
-/// Returns the digits of a dump, as `od`, `xxd` and `hexdump` write it: a place, at most sixteen bytes, and perhaps the same as text.
+/// Returns the digits of a dump as written by `od`, `xxd` and `hexdump`: an offset, at most sixteen bytes, and
+/// optionally the same as text.
 pub(super) fn dump(from: &Stream) -> Stream {
     let mut digits = Stream::default();
     let mut start = 0;
@@ -41,16 +42,16 @@ pub(super) fn dump(from: &Stream) -> Stream {
 }
 
 fn dump_line(line: &[u8], start: usize, from: &Stream, digits: &mut Stream) {
-    /// How many digits the place has, and the bytes.
-    const PLACE: std::ops::RangeInclusive<usize> = 6..=16;
-    const MOST: usize = 32;
+    /// Number of digits in the offset.
+    const OFFSET_DIGITS: std::ops::RangeInclusive<usize> = 6..=16;
+    const MAX_DIGITS: usize = 32;
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || *byte == b':';
     let mut at = line.iter().take_while(|byte| !is_end(byte)).count();
-    if !PLACE.contains(&at) || !line[..at].iter().all(u8::is_ascii_hexdigit) {
+    if !OFFSET_DIGITS.contains(&at) || !line[..at].iter().all(u8::is_ascii_hexdigit) {
         separate(digits, from, start);
         return;
     }
-    let mut left = MOST;
+    let mut left = MAX_DIGITS;
     while left > 0 {
         at += line[at..].iter().take_while(|byte| is_end(byte)).count();
         let length = line[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
@@ -67,7 +68,7 @@ fn dump_line(line: &[u8], start: usize, from: &Stream, digits: &mut Stream) {
     }
 }
 
-/// Returns the letters of base64 in a text, those for addresses as the usual ones.
+/// Returns the base64 characters of a text, with the URL-safe alphabet mapped to the standard one.
 pub(super) fn base64(from: &Stream) -> Stream {
     let mut letters = Stream::default();
     for (at, byte) in from.bytes.iter().enumerate() {

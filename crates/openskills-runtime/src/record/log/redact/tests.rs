@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn secrets_are_known_by_form_or_name() {
+fn secrets_are_recognized_by_format_or_name() {
     for (text, expected) in [
         ("git status", "git status"),
         ("curl -H 'Authorization: Bearer abc.def' x", "curl -H 'Authorization: [redacted]' x"),
@@ -65,7 +65,7 @@ fn secrets_are_known_by_form_or_name() {
 
 /// Ways in which an outside attack got secrets past an earlier version.
 #[test]
-fn secrets_do_not_hide_behind_what_stands_before_them() {
+fn secrets_are_found_after_any_prefix() {
     let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     for before in [
         "\u{1b}[31m",
@@ -94,7 +94,7 @@ fn secrets_do_not_hide_behind_what_stands_before_them() {
 }
 
 #[test]
-fn a_value_is_found_behind_its_name_however_both_are_written() {
+fn a_secret_is_found_after_its_name_in_any_notation() {
     for (text, expected) in [
         (r#"{\"password\":\"x\"}"#, r#"{\"password\":\"[redacted]\"}"#),
         (r#"{\\\"password\\\":\\\"x\\\"}"#, r#"{\\\"password\\\":\\\"[redacted]\\\"}"#),
@@ -123,7 +123,7 @@ fn a_value_is_found_behind_its_name_however_both_are_written() {
 }
 
 #[test]
-fn ordinary_output_stays_readable() {
+fn ordinary_output_is_not_redacted() {
     for text in [
         "commit 5ccbd03f2ef373e0123456789abcdef012345678",
         "id: 550e8400-e29b-41d4-a716-446655440000",
@@ -143,7 +143,7 @@ fn ordinary_output_stays_readable() {
 }
 
 #[test]
-fn values_are_found_as_they_are_and_encoded() {
+fn granted_values_are_redacted_plain_and_encoded() {
     let redactor = Redactor::new([
         "s3cr3t/Value+1",
         "abcd",
@@ -177,7 +177,7 @@ fn values_are_found_as_they_are_and_encoded() {
 }
 
 #[test]
-fn an_option_says_that_the_next_argument_is_a_secret() {
+fn an_argument_after_a_secret_option_is_redacted() {
     let redactor = Redactor::new(["granted-value-1"]);
     let given =
         ["--password", "hunter2", "--name", "me", "a=granted-value-1", "--token=x", "plain"];
@@ -190,7 +190,7 @@ fn an_option_says_that_the_next_argument_is_a_secret() {
 
 /// A value goes however a program writes it.
 #[test]
-fn a_value_goes_however_it_is_escaped_or_encoded() {
+fn granted_values_are_redacted_in_any_escaping_or_encoding() {
     let value = "pässwörd-ключ/9x";
     let redactor = Redactor::new([
         value,
@@ -259,7 +259,7 @@ fn a_value_goes_however_it_is_escaped_or_encoded() {
 }
 
 #[test]
-fn each_line_of_a_value_is_one() {
+fn each_line_of_a_multiline_value_is_redacted() {
     let redactor = Redactor::new(["first-line\nsecond-line\nx\n"]);
     for text in
         ["first-line\r\nsecond-line\r\nx", "  first-line\n    second-line\n", "a second-line b"]
@@ -270,7 +270,7 @@ fn each_line_of_a_value_is_one() {
 }
 
 #[test]
-fn half_a_value_where_a_text_was_cut_is_one() {
+fn a_truncated_value_at_the_end_of_text_is_redacted() {
     let redactor = Redactor::new(["k9Qz-granted-value"]);
     for (name, expected) in [
         ("k9Qz-granted-va", "[redacted]"),
@@ -278,7 +278,7 @@ fn half_a_value_where_a_text_was_cut_is_one() {
         ("k9Qz-gr", "k9Qz-gr"),
         ("python3", "python3"),
     ] {
-        assert_eq!(redactor.redact_cut(name), expected);
+        assert_eq!(redactor.redact_truncated(name), expected);
     }
     // A color may stand before every letter.
     let spaced: Vec<u8> = b"k9Qz-gra"
@@ -293,7 +293,7 @@ fn half_a_value_where_a_text_was_cut_is_one() {
 
 /// Ways in which another attack got secrets past.
 #[test]
-fn secrets_are_known_in_more_forms() {
+fn secrets_in_structured_text_and_obfuscated_names_are_redacted() {
     for (text, expected) in [
         (r#"{"password":"ab\"cdTAIL"}"#, r#"{"password":"[redacted]"}"#),
         (r#"{"token":["x1","y2"],"a":1}"#, r#"{"token":[redacted],"a":1}"#),

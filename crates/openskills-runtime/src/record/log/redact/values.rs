@@ -1,4 +1,4 @@
-//! Secrets that are known: found as they are, and in the encodings that programs print them in.
+//! Known secrets, found verbatim and in the encodings that programs print.
 
 use aho_corasick::AhoCorasick;
 
@@ -6,35 +6,35 @@ use super::packed::{base64, dump, hex};
 use super::stream::Stream;
 use super::{REDACTED, Ranges};
 
-/// A value of so many bytes or more is a secret wherever it stands.
+/// A value of at least this many bytes is redacted anywhere.
 const MIN_ANYWHERE: usize = 8;
-/// One of so many is a secret where it is a word of its own. Shorter ones would take much else with them.
+/// A value of at least this many bytes is redacted as a whole word. Shorter ones would match too much else.
 const MIN_WORD: usize = 4;
-/// Of a longer value base64 and digits are not looked for: it is a file, and every other form costs as much again.
+/// Longer values are not searched for in base64 and hex: they are files, and each encoding doubles the cost.
 const MAX_ENCODED: usize = 8 << 10;
-/// How many bytes one letter of a value may take with what stands around it, where a text was cut.
-const WIDEST_SPACED: usize = 128;
-/// The most that goes for that.
+/// How many bytes a character of a value may take where a text was truncated, including color codes around it.
+const MAX_SPACED_WIDTH: usize = 128;
+/// Upper limit of that for a whole value.
 const MAX_SPACED: usize = 64 << 10;
-/// How many bytes a byte of a value may take, as `\\\\u00e4` does, with what may stand in between.
-const WIDEST: usize = 8;
-/// Settings that are no secrets, whatever they are called.
+/// How many bytes a byte of a value may take when escaped, as in `\\\\u00e4`, with separators.
+const MAX_ESCAPED_WIDTH: usize = 8;
+/// Common settings that are not secrets, whatever their name.
 const PLAIN: [&str; 12] = [
     "true", "false", "null", "none", "auto", "info", "debug", "warn", "error", "test", "prod",
     "local",
 ];
 
-/// Values that are taken out of texts.
+/// Values to redact.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     plain: Patterns,
     hex: Patterns,
     base64: Patterns,
-    /// The values of which a beginning counts, where a text was cut.
+    /// Values whose start also counts as a secret where a text was truncated.
     long: Vec<String>,
 }
 
-/// What is looked for in one kind of text.
+/// The patterns to search for in one encoding of a text.
 #[derive(Debug, Clone, Default)]
 struct Patterns {
     known: Option<AhoCorasick>,
@@ -50,11 +50,16 @@ impl Patterns {
         }
         let known =
             AhoCorasick::builder().ascii_case_insensitive(is_folded == IsFolded::Yes).build(&all);
-        // Only a very large number of patterns cannot be built; then nothing would be found, so that is not passed over.
-        Self { known: Some(known.expect("an environment is small enough to search for")), all }
+        // Building fails only for a huge number of patterns. Ignoring that would mean finding nothing.
+        Self {
+            known: Some(
+                known.expect("the values of an environment are few enough for an automaton"),
+            ),
+            all,
+        }
     }
 
-    /// Finds every occurrence, overlapping ones too: where two secrets share letters, both go.
+    /// Finds every occurrence, including overlapping ones: where two secrets share characters, both are redacted.
     fn find(&self, stream: &Stream, ranges: &mut Ranges) {
         let Some(known) = &self.known else { return };
         let bytes = &stream.bytes;
@@ -63,7 +68,7 @@ impl Patterns {
             let (start, end) = (found.start(), found.end());
             let pattern = &self.all[found.pattern().as_usize()];
             if pattern.len() < MIN_ANYWHERE {
-                // A color, or an escape, is not part of a word.
+                // A color code or an escape is not part of a word.
                 let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
                 let is_inside = is_letter(end) && stream.touches(end)
                     || start > 0 && is_letter(start - 1) && stream.touches(start);
@@ -71,9 +76,9 @@ impl Patterns {
                     continue;
                 }
             }
-            let (start, end) = stream.place(start, end);
+            let (start, end) = stream.source_range(start, end);
             match here.last_mut() {
-                // Matches come by their ends; one that reaches over others replaces them.
+                // Matches are ordered by their end; one that covers earlier ones replaces them.
                 Some(last) if start <= last.1 => *last = (last.0.min(start), end.max(last.1)),
                 _ => here.push((start, end)),
             }
@@ -82,7 +87,7 @@ impl Patterns {
     }
 }
 
-/// Whether small and large letters are the same.
+/// Whether case is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IsFolded {
     Yes,
@@ -109,7 +114,7 @@ impl Values {
             }
         }
         Self {
-            // A host is written in small letters by whoever looks it up.
+            // Programs that resolve a host name write it in lower case.
             plain: Patterns::new(plain, IsFolded::Yes),
             hex: Patterns::new(digits, IsFolded::No),
             base64: Patterns::new(letters, IsFolded::No),
@@ -117,7 +122,7 @@ impl Values {
         }
     }
 
-    /// Finds them as they are, and however they are escaped or encoded.
+    /// Finds the values verbatim, escaped or encoded.
     pub(super) fn find(&self, text: &str, ranges: &mut Ranges) {
         if self.plain.known.is_none() {
             return;
@@ -132,34 +137,34 @@ impl Values {
         });
     }
 
-    /// Finds the beginning of a value at the end of a text that was cut there.
-    pub(super) fn find_cut(&self, text: &str, ranges: &mut Ranges) {
+    /// Finds the start of a value at the end of a truncated text.
+    pub(super) fn find_truncated(&self, text: &str, ranges: &mut Ranges) {
         let bytes = text.as_bytes();
         for value in &self.long {
-            let most = value.len().min(bytes.len());
+            let longest = value.len().min(bytes.len());
             let is_end = |length: &usize| {
                 bytes[bytes.len() - length..].eq_ignore_ascii_case(&value.as_bytes()[..*length])
             };
-            let length = (MIN_ANYWHERE..=most).rev().find(is_end);
+            let length = (MIN_ANYWHERE..=longest).rev().find(is_end);
             ranges.extend(
                 length.map(|length| (text.floor_char_boundary(text.len() - length), text.len())),
             );
         }
     }
 
-    /// Returns how many bytes before the place where a text was cut may be part of a value.
+    /// Returns how many bytes before the point of truncation may be part of a value.
     pub(super) fn reach(&self) -> usize {
         let reach = |value: &String| match value.len() {
-            length @ ..=MAX_ENCODED => length * WIDEST,
-            length => length + MAX_ENCODED * WIDEST,
+            length @ ..=MAX_ENCODED => length * MAX_ESCAPED_WIDTH,
+            length => length + MAX_ENCODED * MAX_ESCAPED_WIDTH,
         };
-        // Colors and the like may stand between all letters, so rather too much goes.
-        let spaced = |value: &String| (value.len() * WIDEST_SPACED).min(MAX_SPACED);
+        // There may be color codes between all characters, so remove too much rather than too little.
+        let spaced = |value: &String| (value.len() * MAX_SPACED_WIDTH).min(MAX_SPACED);
         self.long.iter().map(|value| reach(value).max(spaced(value))).max().unwrap_or(0)
     }
 }
 
-/// Adds a value, as it is and as texts are read that it is written in.
+/// Adds a value in every form that the readings of a text can have.
 fn add(patterns: &mut Vec<Vec<u8>>, value: &str) {
     let mut push = |bytes: &[u8]| {
         let is_plain = |plain: &str| bytes.eq_ignore_ascii_case(plain.as_bytes());
@@ -170,7 +175,7 @@ fn add(patterns: &mut Vec<Vec<u8>>, value: &str) {
     if value.len() < MIN_WORD || REDACTED.contains(value) {
         return;
     }
-    // A shell writes a quote between quotes so.
+    // A shell writes a quote inside quotes like this.
     for form in [value, &value.replace('\'', "'\\''"), &value.replace(' ', "+")] {
         Stream::new(form).readings(|stream| push(&stream.bytes));
     }
@@ -181,7 +186,8 @@ fn in_hex(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Wherever in a longer text it begins: what the neighbours decide is left out.
+/// Returns the base64 encodings for each alignment in a longer text, without the characters that depend on neighboring
+/// bytes.
 fn in_base64(value: &[u8]) -> [Vec<u8>; 3] {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     [0, 1, 2].map(|before| {
@@ -195,7 +201,7 @@ fn in_base64(value: &[u8]) -> [Vec<u8>; 3] {
                 encoded.push(LETTERS[index as usize]);
             }
         }
-        // The first letters hold bits of what stands before, the last one may hold bits of what follows.
+        // The first characters contain bits of what precedes, and the last one may contain bits of what follows.
         let from = [0, 2, 3][before];
         let to = encoded.len() - usize::from(padded.len() % 3 != 0);
         encoded[from..to].to_vec()

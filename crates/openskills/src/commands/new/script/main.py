@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the words of a text.
+"""Counts the words in a text.
 
 Reads JSON from standard input, writes JSON to standard output.
 """
@@ -8,19 +8,19 @@ import json
 import sys
 
 
-def answer(question):
-    """Returns the answer to a question."""
-    return {"words": len(str(question.get("text", "")).split())}
+def count_words(request):
+    """Returns the number of words in the request's text."""
+    return {"words": len(str(request.get("text", "")).split())}
 
 
 def main():
     try:
-        question = json.load(sys.stdin)
+        request = json.load(sys.stdin)
     except json.JSONDecodeError as error:
-        sys.exit(f"the input is not JSON: {error}")
-    if not isinstance(question, dict):
-        sys.exit('the input must be an object, such as {"text": "..."}')
-    json.dump(answer(question), sys.stdout)
+        sys.exit(f"the input is not valid JSON: {error}")
+    if not isinstance(request, dict):
+        sys.exit('the input must be a JSON object, such as {"text": "..."}')
+    json.dump(count_words(request), sys.stdout)
     print()
 
 

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")"
 target=${WASM_TARGET:-wasm32-wasip1}
-# Not in here: a skill is its files, and all of them are looked at.
+# Build outside the skill's folder, because every file in it becomes part of the skill.
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/NAME-build}"
 cargo build --release --target "$target"
 mkdir -p ../wasm

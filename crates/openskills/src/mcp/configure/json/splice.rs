@@ -1,4 +1,4 @@
-//! Puts a member into an object of a text, and takes one out: what was put in is taken out without a trace.
+//! Sets and removes members of objects in a JSON text. Removing a member that was added restores the text.
 
 use jsonc_parser::ast::Object;
 use jsonc_parser::common::Ranged;
@@ -6,93 +6,97 @@ use serde_json::json;
 
 use super::Field;
 
-/// Returns the text with a member in `object`, in the style of its other members; in place of the one that has its key.
-pub(super) fn with(text: &str, object: &Object<'_>, key: &str, value: &Field) -> String {
+/// Returns the text with a member of `object` set, in the style of its other members. An existing member with the same
+/// key is replaced.
+pub(super) fn set(text: &str, object: &Object<'_>, key: &str, value: &Field) -> String {
     if let Some(found) = object.get(key) {
         let (start, end) = (found.value.start(), found.value.end());
-        let around = indentation(text, found.start());
-        let unit = unit(text, object, around);
-        let value = broken(text, &value.lines(around, unit));
+        let indent = indentation(text, found.start());
+        let unit = indent_unit(text, object, indent);
+        let value = with_line_endings(text, &value.on_lines(indent, unit));
         return format!("{}{value}{}", &text[..start], &text[end..]);
     }
-    let Some(last) = object.properties.last() else { return into_empty(text, object, key, value) };
+    let Some(last) = object.properties.last() else {
+        return set_in_empty(text, object, key, value);
+    };
     let first = object.properties.first().map_or(object.start(), Ranged::start);
-    let comma = comma(text, last.end());
-    // Where the last member has a comma after it, so has the new one.
+    let comma = find_comma(text, last.end());
+    // If the last member has a trailing comma, the new one gets one too.
     let end = if comma.is_some() { "," } else { "" };
     let after = comma.map_or(last.end(), |comma| comma + 1);
     let (before_comma, added_comma) = if comma.is_some() { (after, "") } else { (last.end(), ",") };
-    let is_broken = text[object.start()..first].contains('\n');
-    let (at, member) = if is_broken {
-        let around = indentation(text, last.start());
-        let unit = unit(text, object, around);
-        let member = format!("\n{around}{}: {}{end}", json!(key), value.lines(around, unit));
-        (end_of_line(text, after), broken(text, &member))
+    let is_multiline = text[object.start()..first].contains('\n');
+    let (position, member) = if is_multiline {
+        let indent = indentation(text, last.start());
+        let unit = indent_unit(text, object, indent);
+        let member = format!("\n{indent}{}: {}{end}", json!(key), value.on_lines(indent, unit));
+        (end_of_comments(text, after), with_line_endings(text, &member))
     } else {
-        (after, format!(" {}: {}{end}", json!(key), value.line()))
+        (after, format!(" {}: {}{end}", json!(key), value.on_one_line()))
     };
     format!(
         "{}{added_comma}{}{member}{}",
         &text[..before_comma],
-        &text[before_comma..at],
-        &text[at..]
+        &text[before_comma..position],
+        &text[position..]
     )
 }
 
-/// The same where there is no member yet: after the comments.
-fn into_empty(text: &str, object: &Object<'_>, key: &str, value: &Field) -> String {
+/// Returns the text with the first member of `object` added after its comments.
+fn set_in_empty(text: &str, object: &Object<'_>, key: &str, value: &Field) -> String {
     let (open, close) = (object.start() + 1, object.end() - 1);
-    let around = indentation(text, object.start());
-    let unit = unit(text, object, around);
-    let inner = format!("{around}{unit}");
-    let member = format!("\n{inner}{}: {}", json!(key), value.lines(&inner, unit));
-    let at = trivia(text, open).last().map_or(open, |comment| comment.1);
-    let rest = &text[at..close];
-    let end = if rest.contains('\n') { rest.to_owned() } else { format!("\n{around}") };
-    format!("{}{}{}", &text[..at], broken(text, &format!("{member}{end}")), &text[close..])
+    let indent = indentation(text, object.start());
+    let unit = indent_unit(text, object, indent);
+    let inner = format!("{indent}{unit}");
+    let member = format!("\n{inner}{}: {}", json!(key), value.on_lines(&inner, unit));
+    let position = comments(text, open).last().map_or(open, |comment| comment.1);
+    let rest = &text[position..close];
+    let end = if rest.contains('\n') { rest.to_owned() } else { format!("\n{indent}") };
+    let added = with_line_endings(text, &format!("{member}{end}"));
+    format!("{}{added}{}", &text[..position], &text[close..])
 }
 
 /// Returns the text without a member of `object`.
-pub(super) fn without(text: &str, object: &Object<'_>, key: &str) -> String {
-    let position = object.properties.iter().position(|member| member.name.as_str() == key);
-    let Some(position) = position else { return text.to_owned() };
-    let member = &object.properties[position];
-    let before = position.checked_sub(1).map(|before| &object.properties[before]);
-    let comma_after = comma(text, member.end());
+pub(super) fn remove(text: &str, object: &Object<'_>, key: &str) -> String {
+    let index = object.properties.iter().position(|member| member.name.as_str() == key);
+    let Some(index) = index else { return text.to_owned() };
+    let member = &object.properties[index];
+    let before = index.checked_sub(1).map(|before| &object.properties[before]);
+    let comma_after = find_comma(text, member.end());
     let end = comma_after.map_or(member.end(), |comma| comma + 1);
-    // The line that it begins goes with it.
+    // If the member begins a line, the line break before it is removed too.
     let line = text[..member.start()].trim_end_matches([' ', '\t']);
     let start =
         line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
     let start = start.len();
-    // A last member without a comma leaves the one before it without one, too.
+    // If the last member has no trailing comma, the comma before it is removed too.
     let comma_before = before.filter(|_| comma_after.is_none());
-    let comma_before = comma_before.and_then(|before| comma(text, before.end()));
+    let comma_before = comma_before.and_then(|before| find_comma(text, before.end()));
     let left = match comma_before {
         Some(comma) => format!("{}{}", &text[..comma], &text[comma + 1..start]),
         None => text[..start].to_owned(),
     };
     let is_empty = object.properties.len() == 1
-        && trivia(text, object.start() + 1).next().is_none()
-        && trivia(text, end).next().is_none();
+        && comments(text, object.start() + 1).next().is_none()
+        && comments(text, end).next().is_none();
     if is_empty {
         return format!("{}{{}}{}", &text[..object.start()], &text[object.end()..]);
     }
     format!("{left}{}", &text[end..])
 }
 
-/// Returns the place of the comma after a member, if there is one.
-fn comma(text: &str, end: usize) -> Option<usize> {
-    let at = trivia(text, end).last().map_or(end, |comment| comment.1);
-    let at = text.len() - text[at..].trim_start().len();
-    text[at..].starts_with(',').then_some(at)
+/// Returns the position of the comma after a member, if there is one.
+fn find_comma(text: &str, end: usize) -> Option<usize> {
+    let position = comments(text, end).last().map_or(end, |comment| comment.1);
+    let position = text.len() - text[position..].trim_start().len();
+    text[position..].starts_with(',').then_some(position)
 }
 
-/// Returns where the comments are that come next, with nothing but blanks between them.
-fn trivia(text: &str, from: usize) -> impl Iterator<Item = (usize, usize)> {
-    let mut at = from;
+/// Returns the start and end of each comment that follows, with only white space between them.
+fn comments(text: &str, from: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut position = from;
     std::iter::from_fn(move || {
-        let start = text.len() - text[at..].trim_start().len();
+        let start = text.len() - text[position..].trim_start().len();
         let rest = &text[start..];
         let length = if rest.starts_with("//") {
             rest.find(['\n', '\r']).unwrap_or(rest.len())
@@ -101,37 +105,37 @@ fn trivia(text: &str, from: usize) -> impl Iterator<Item = (usize, usize)> {
         } else {
             return None;
         };
-        at = start + length;
-        Some((start, at))
+        position = start + length;
+        Some((start, position))
     })
 }
 
-/// Returns the end of what belongs to a member on its line: the comments after it.
-fn end_of_line(text: &str, from: usize) -> usize {
-    let mut at = from;
-    for (start, end) in trivia(text, from) {
-        if text[at..end].contains('\n') || text[at..start].contains('\n') {
+/// Returns the end of the comments after a member on the same line.
+fn end_of_comments(text: &str, from: usize) -> usize {
+    let mut position = from;
+    for (start, end) in comments(text, from) {
+        if text[position..end].contains('\n') || text[position..start].contains('\n') {
             break;
         }
-        at = end;
+        position = end;
     }
-    at
+    position
 }
 
-/// Returns the blanks at the beginning of the line that something is on.
-fn indentation(text: &str, at: usize) -> &str {
-    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+/// Returns the indentation of the line at a position.
+fn indentation(text: &str, position: usize) -> &str {
+    let line = text[..position].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = &text[line..];
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Returns by how much members are indented; `around` is the indentation of one that is there.
-fn unit<'a>(text: &'a str, object: &Object<'_>, around: &'a str) -> &'a str {
+/// Returns the indentation of one level; `indent` is that of an existing member.
+fn indent_unit<'a>(text: &'a str, object: &Object<'_>, indent: &'a str) -> &'a str {
     let outer = indentation(text, object.end() - 1);
-    match around.strip_prefix(outer) {
+    match indent.strip_prefix(outer) {
         Some(more) if !more.is_empty() => more,
-        _ if around.starts_with('\t') => "\t",
-        // The outermost object tells, where there is a line of its own in it.
+        _ if indent.starts_with('\t') => "\t",
+        // Otherwise the first indented line of the file shows it.
         _ => {
             let indented = text.lines().find(|line| line.starts_with([' ', '\t']));
             indented.map_or("  ", |line| &line[..line.len() - line.trim_start().len()])
@@ -139,8 +143,8 @@ fn unit<'a>(text: &'a str, object: &Object<'_>, around: &'a str) -> &'a str {
     }
 }
 
-/// Returns new text with lines that end as those of the file do.
-fn broken(text: &str, new: &str) -> String {
+/// Returns new text with the line endings of the file.
+fn with_line_endings(text: &str, new: &str) -> String {
     if text.contains("\r\n") {
         new.replace("\r\n", "\n").replace('\n', "\r\n")
     } else {

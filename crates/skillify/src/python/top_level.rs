@@ -1,19 +1,19 @@
-//! What an installer installs of a package, and not what its developers have beside it.
+//! Finds the top-level packages and modules that an installer would install, without development files next to them.
 
 use std::collections::BTreeSet;
 
 use crate::Files;
 
-/// The packages and modules that an installer puts where others import them.
-pub(super) enum Tops {
-    /// These alone.
+/// The top-level packages and modules that an installer installs.
+pub(super) enum TopLevel {
+    /// Only these.
     Only(BTreeSet<String>),
-    /// Whatever is there: an installer put it there.
+    /// All files, because they were put in place by an installer.
     Any,
 }
 
-impl Tops {
-    /// Finds out what a package installs: by what was written when it was built, by its settings, by its name, by where it is.
+impl TopLevel {
+    /// Determines what a package installs: from its build metadata, its build settings, its layout, or its name.
     pub(super) fn find(files: &Files, name: &str) -> Self {
         let listed = files.paths().find(|path| path.ends_with("top_level.txt"));
         let listed = listed.and_then(|path| files.text(path)).unwrap_or_default();
@@ -32,7 +32,7 @@ impl Tops {
         if !named.is_empty() {
             return Self::Only(named);
         }
-        // Whatever is in `src/` is there to be installed.
+        // Everything in `src/` is installed.
         let in_src = files.paths().filter_map(|path| path.strip_prefix("src/"));
         let in_src: BTreeSet<String> = in_src
             .filter(|path| path.ends_with(".py"))
@@ -56,7 +56,7 @@ impl Tops {
             }
         }
         let packages = files.paths().filter_map(|path| path.strip_suffix("/__init__.py"));
-        let is_beside = |top: &str| {
+        let is_for_development = |top: &str| {
             matches!(
                 top,
                 "docs"
@@ -69,11 +69,11 @@ impl Tops {
                     | "build"
             )
         };
-        let packages = packages.filter(|path| !path.contains('/') && !is_beside(path));
+        let packages = packages.filter(|path| !path.contains('/') && !is_for_development(path));
         Self::Only(packages.map(str::to_owned).collect())
     }
 
-    /// Returns true for a file of one of them.
+    /// Returns true if a file belongs to one of them.
     pub(super) fn has(&self, path: &str) -> bool {
         match self {
             Self::Only(tops) => tops.contains(top_of(path)),
@@ -88,7 +88,7 @@ fn top_of(path: &str) -> &str {
     top.strip_suffix(".py").unwrap_or(top)
 }
 
-/// Returns what the settings of a builder say is installed.
+/// Returns the packages and modules listed in the settings of the build tool.
 fn configured(files: &Files) -> BTreeSet<String> {
     let table: toml::Table =
         files.text("pyproject.toml").and_then(|text| text.parse().ok()).unwrap_or_default();
@@ -125,7 +125,7 @@ fn configured(files: &Files) -> BTreeSet<String> {
     found
 }
 
-/// Returns true for files that an installer put where they are, or would put as they are.
+/// Returns true if an installer put the files in place, or would install them as they are.
 fn is_installed(files: &Files) -> bool {
     files.paths().any(|path| {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -133,7 +133,7 @@ fn is_installed(files: &Files) -> bool {
     })
 }
 
-/// Returns the modules that an installer says it installed and that are not among the files.
+/// Returns the modules listed in RECORD that are not among the files.
 pub(super) fn missing(files: &Files) -> Vec<String> {
     let is_record = |path: &&str| path.rsplit('/').next() == Some("RECORD");
     let record = files.paths().find(is_record).and_then(|path| files.text(path));
@@ -147,7 +147,7 @@ pub(super) fn missing(files: &Files) -> Vec<String> {
     missing.into_iter().filter(|top| !top.starts_with("..")).collect()
 }
 
-/// Returns true for a module that others may import: tests and programs of developers are none.
+/// Returns true for a module that users may import, and not a test.
 pub(super) fn is_module(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_test = name.starts_with("test_") || name.ends_with("_test.py") || name == "conftest.py";

@@ -1,6 +1,6 @@
-//! Skills and their files as resources, and as the extension `io.modelcontextprotocol/skills` lists them.
+//! Serves skills and their files as resources and through the extension `io.modelcontextprotocol/skills`.
 
-pub(super) mod older;
+pub(super) mod legacy;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,42 +18,48 @@ use skill::SKILL_FILE;
 use skill_fs::Kind as FileKind;
 
 use super::error_text::for_client;
-use super::payloads::{Child, Children, Complete, ListedFile, ListedSkill, OneSkill, Skills};
-use super::{Listed, Served};
+use super::payloads::{
+    DirectoryEntry, DirectoryListing, ExtensionResult, ListedFile, ListedSkill, SkillList,
+    SkillResult,
+};
+use super::{ListFilter, ServeConfig};
 
-/// How many skills a page of a list has, and how many files.
+/// The number of skills in a page of a list. Lists with short entries have larger pages.
 pub(super) const PAGE: usize = 50;
-/// How long an answer may be kept.
-const FRESH_MS: u64 = 5_000;
-/// The largest file that is read.
+/// How long clients may cache a result.
+const TTL_MS: u64 = 5_000;
+/// The maximum size of a file.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// Returns one page of a list, and where the next one begins. Somebody else's cursor is refused.
+/// Returns one page of a list, and the cursor of the next one. Fails if the cursor is invalid.
 pub(super) fn page<T>(
     all: Vec<T>,
     cursor: Option<&str>,
     size: usize,
 ) -> Result<(Vec<T>, Option<String>), ErrorData> {
-    let start = place(cursor)?;
+    let start = parse_cursor(cursor)?;
     if start > all.len() {
-        return Err(no_cursor());
+        return Err(invalid_cursor());
     }
     let end = start.saturating_add(size).min(all.len());
     let next = (end < all.len()).then(|| end.to_string());
     Ok((all.into_iter().skip(start).take(end - start).collect(), next))
 }
 
-/// Returns the place in a list that a cursor means.
-fn place(cursor: Option<&str>) -> Result<usize, ErrorData> {
+/// Returns the index that a cursor stands for.
+fn parse_cursor(cursor: Option<&str>) -> Result<usize, ErrorData> {
     // Some clients send an empty cursor for the first page.
-    cursor.filter(|cursor| !cursor.is_empty()).map_or(Ok(0), str::parse).map_err(|_| no_cursor())
+    cursor
+        .filter(|cursor| !cursor.is_empty())
+        .map_or(Ok(0), str::parse)
+        .map_err(|_| invalid_cursor())
 }
 
-/// Returns what an argument of the template may be: an id, or a path in the skill of an id.
-pub(super) fn completed(
+/// Returns completions for an argument of the URI template: skill IDs, or paths in a skill.
+pub(super) fn completions(
     runtime: &OpenSkillRuntime,
     argument: &str,
-    start: &str,
+    part: &str,
     id: Option<&str>,
 ) -> Vec<String> {
     let all: Vec<String> = match (argument, id) {
@@ -62,7 +68,7 @@ pub(super) fn completed(
             skills.iter().map(|skill| skill.id.clone()).collect()
         }
         ("path", Some(id)) => {
-            let Ok((id, _)) = located(runtime, &uri(id, "")) else { return Vec::new() };
+            let Ok((id, _)) = locate(runtime, &uri(id, "")) else { return Vec::new() };
             let (Ok(skill), Ok(files)) = (runtime.skill(&id), runtime.files(&id)) else {
                 return Vec::new();
             };
@@ -70,33 +76,33 @@ pub(super) fn completed(
         }
         _ => Vec::new(),
     };
-    all.into_iter().filter(|one| one.contains(start)).collect()
+    all.into_iter().filter(|one| one.contains(part)).collect()
 }
 
-/// Returns one page of the skills that a model may know of.
+/// Returns one page of the skills that a model may see.
 pub(super) fn page_for_model(
     runtime: &OpenSkillRuntime,
     cursor: Option<&str>,
     size: usize,
 ) -> Result<(Vec<Arc<Skill>>, Option<String>), ErrorData> {
-    let start = place(cursor)?;
+    let start = parse_cursor(cursor)?;
     if start > runtime.all_skills().len() {
-        return Err(no_cursor());
+        return Err(invalid_cursor());
     }
     let (skills, next) = runtime.page_for_model(start, size);
     Ok((skills, next.map(|next| next.to_string())))
 }
 
-/// Refuses the cursor of a list that has one page.
-pub(super) fn only_page(cursor: Option<&str>) -> Result<(), ErrorData> {
-    if cursor.is_none_or(str::is_empty) { Ok(()) } else { Err(no_cursor()) }
+/// Rejects a cursor for a list that has only one page.
+pub(super) fn reject_cursor(cursor: Option<&str>) -> Result<(), ErrorData> {
+    if cursor.is_none_or(str::is_empty) { Ok(()) } else { Err(invalid_cursor()) }
 }
 
-fn no_cursor() -> ErrorData {
-    ErrorData::invalid_params("unknown cursor", None)
+fn invalid_cursor() -> ErrorData {
+    ErrorData::invalid_params("invalid cursor", None)
 }
 
-/// Returns every skill's SKILL.md as a resource.
+/// Returns the SKILL.md of every skill as a resource.
 pub(super) fn resources(skills: &[Arc<Skill>]) -> Vec<Resource> {
     let resource = |skill: &Arc<Skill>| {
         let mut resource = Resource::new(uri(&skill.id, SKILL_FILE), one_line(&skill.name));
@@ -107,20 +113,20 @@ pub(super) fn resources(skills: &[Arc<Skill>]) -> Vec<Resource> {
     skills.iter().map(resource).collect()
 }
 
-/// Returns how the URI of any file of a skill is made.
+/// Returns the template for the URIs of all files of skills.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("skill://{+id}/{+path}", "skill-file")
-            .with_description("A file of a skill, by the skill's id and its path in it"),
+            .with_description("A skill file: the skill ID and the path in the skill"),
     ]
 }
 
 const MARKDOWN: &str = "text/markdown";
 const FOLDER: &str = "inode/directory";
 
-/// Returns what kind of file a name says it is.
+/// Returns the MIME type for a file extension.
 pub(super) fn mime_type(path: &str) -> &'static str {
-    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "md" => MARKDOWN,
         "txt" => "text/plain",
         "json" => "application/json",
@@ -146,24 +152,25 @@ pub(super) fn mime_type(path: &str) -> &'static str {
     }
 }
 
-/// Says that nothing is served by a URI. Clients know that by the URI in the data, and by nothing else beside it.
-fn unknown(uri: &str) -> ErrorData {
-    let what = format!("there is no `{}` here", one_line(uri));
-    ErrorData::invalid_params(what, Some(json!({"uri": uri})))
+/// Returns the error for an unknown URI. Clients recognize it by its data, which must contain only the URI.
+fn unknown_uri(uri: &str) -> ErrorData {
+    let message = format!("unknown URI `{}`", one_line(uri));
+    ErrorData::invalid_params(message, Some(json!({"uri": uri})))
 }
 
-/// The same for a resource, which older revisions have a code of its own for.
-pub(super) fn no_resource(uri: &str) -> ErrorData {
-    let ErrorData { message, data, .. } = unknown(uri);
+/// Returns the error for an unknown resource, which has its own error code in older revisions.
+pub(super) fn resource_not_found(uri: &str) -> ErrorData {
+    let ErrorData { message, data, .. } = unknown_uri(uri);
     ErrorData::resource_not_found(message, data)
 }
 
-/// Returns the path of a file as it is served: a `skill.md` is called as the standard says.
+/// Returns the path under which a file is served. A `skill.md` is served as `SKILL.md`, as the standard requires.
 pub(super) fn served_path(skill: &Skill, path: &str) -> String {
     if path == skill.skill_file() { SKILL_FILE.to_owned() } else { path.to_owned() }
 }
 
-/// Returns the path of a file by the path that it is served as. Each file has one name.
+/// Returns the path of a file from the path under which it is served; `None` for a `skill.md`, because each file is
+/// served under one path only.
 pub(super) fn own_path(runtime: &OpenSkillRuntime, id: &str, path: &str) -> Option<String> {
     let skill = runtime.skill(id).ok()?;
     match path {
@@ -173,8 +180,8 @@ pub(super) fn own_path(runtime: &OpenSkillRuntime, id: &str, path: &str) -> Opti
     }
 }
 
-/// Returns what an error of the runtime is to a client.
-pub(super) fn failed(error: &RuntimeError) -> ErrorData {
+/// Returns a runtime error as a protocol error.
+pub(super) fn error_data(error: &RuntimeError) -> ErrorData {
     let data = json!({"code": error.code()});
     match error {
         RuntimeError::Log(_)
@@ -187,33 +194,34 @@ pub(super) fn failed(error: &RuntimeError) -> ErrorData {
     }
 }
 
-pub(super) fn located(
+/// Returns the ID of the skill and the path in it that a URI stands for.
+pub(super) fn locate(
     runtime: &OpenSkillRuntime,
     address: &str,
 ) -> Result<(String, String), ErrorData> {
-    // A host may hand resources to its model by itself, so they are held to the same: what only the user may start is there once the user has
-    // started it, and what nobody may start never is.
-    let is_told = |skill: &Skill| {
-        matches!(runtime.approval_state(skill), Ok(ApprovalState::Given))
+    // A client may pass resources to its model, so the same rules apply as for tools: a user-only skill is available
+    // once the user has invoked it, and a disabled one never.
+    let is_available = |skill: &Skill| {
+        matches!(runtime.approval_state(skill), Ok(ApprovalState::Approved))
             && runtime.check_model_starts(skill).is_ok()
     };
     let is_known =
-        |id: &str| id.contains('/') && runtime.skill(id).is_ok_and(|skill| is_told(skill));
-    parse(address, is_known).ok_or_else(|| unknown(address))
+        |id: &str| id.contains('/') && runtime.skill(id).is_ok_and(|skill| is_available(skill));
+    parse(address, is_known).ok_or_else(|| unknown_uri(address))
 }
 
-/// Reads the file of a URI. It is logged before it is returned.
+/// Reads the file of a URI. The read is logged before the file is returned.
 pub(super) fn read(
     runtime: &mut OpenSkillRuntime,
     address: &str,
 ) -> Result<ResourceContents, ErrorData> {
-    let (id, path) = located(runtime, address).map_err(|_| no_resource(address))?;
+    let (id, path) = locate(runtime, address).map_err(|_| resource_not_found(address))?;
     if path.is_empty() {
-        return Err(no_resource(address));
+        return Err(resource_not_found(address));
     }
     let options =
         ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES, invoker: Invoker::Model };
-    let own = own_path(runtime, &id, &path).ok_or_else(|| no_resource(address))?;
+    let own = own_path(runtime, &id, &path).ok_or_else(|| resource_not_found(address))?;
     let read = runtime.read_resource(&id, &own, &options);
     let (resource, _) = read.map_err(|error| {
         // A folder is not a resource.
@@ -223,9 +231,9 @@ pub(super) fn read(
             files.is_ok_and(|all| all.iter().any(|file| file.path.starts_with(&inside)))
         };
         match error {
-            RuntimeError::ResourceNotFound { .. } => no_resource(address),
-            RuntimeError::PermissionDenied { .. } if is_folder() => no_resource(address),
-            other => failed(&other),
+            RuntimeError::ResourceNotFound { .. } => resource_not_found(address),
+            RuntimeError::PermissionDenied { .. } if is_folder() => resource_not_found(address),
+            other => error_data(&other),
         }
     })?;
     let server = runtime.skill(&id).ok().and_then(|skill| Some(skill.served_by()?.0.to_owned()));
@@ -235,19 +243,18 @@ pub(super) fn read(
     };
     let contents = contents.with_mime_type(mime_type(&path));
     Ok(match server {
-        Some(server) => contents.with_meta(tagged(&server)),
+        Some(server) => contents.with_meta(server_meta(&server)),
         None => contents,
     })
 }
 
-/// Says which MCP server something comes from.
-pub(super) fn tagged(server: &str) -> MetaObject {
+/// Returns the metadata for content that comes from another MCP server.
+pub(super) fn server_meta(server: &str) -> MetaObject {
     let mut meta = MetaObject::new();
     meta.0.insert("openskills/server".to_owned(), Value::from(server));
     meta
 }
 
-/// Returns bytes as base64.
 pub(super) fn base64(bytes: &[u8]) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(bytes)
@@ -256,13 +263,13 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 /// `resources/directory/read`: the direct children of a folder.
 pub(super) fn directory(
     runtime: &mut OpenSkillRuntime,
-    _: &Served,
+    _: &ServeConfig,
     params: &Value,
 ) -> Result<Value, ErrorData> {
-    let address = text(params, "uri")?;
-    let (id, folder) = located(runtime, address)?;
-    let files = runtime.files(&id).map_err(|error| failed(&error))?;
-    let skill = runtime.skill(&id).map_err(|error| failed(&error))?;
+    let address = string_param(params, "uri")?;
+    let (id, folder) = locate(runtime, address)?;
+    let files = runtime.files(&id).map_err(|error| error_data(&error))?;
+    let skill = runtime.skill(&id).map_err(|error| error_data(&error))?;
     let paths: Vec<String> = files.iter().map(|file| served_path(skill, &file.path)).collect();
     let mut children: BTreeMap<&str, Option<u64>> = BTreeMap::new();
     for (file, path) in files.iter().zip(&paths) {
@@ -280,12 +287,12 @@ pub(super) fn directory(
         }
     }
     if children.is_empty() {
-        return Err(unknown(address));
+        return Err(unknown_uri(address));
     }
-    let child = |(name, size): (&str, Option<u64>)| {
+    let entry = |(name, size): (&str, Option<u64>)| {
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         let is_skill = size.is_some() && path == SKILL_FILE;
-        Child {
+        DirectoryEntry {
             uri: uri(&id, &path),
             name: if is_skill { one_line(&skill.name) } else { name.to_owned() },
             description: is_skill.then(|| one_line(&skill.description)),
@@ -293,62 +300,62 @@ pub(super) fn directory(
             size,
         }
     };
-    let children = children.into_iter().map(child).collect();
-    let (resources, next) = page(children, cursor(params)?, PAGE * 10)?;
-    complete(Children { resources }, next)
+    let entries = children.into_iter().map(entry).collect();
+    let (resources, next) = page(entries, cursor(params)?, PAGE * 10)?;
+    extension_result(DirectoryListing { resources }, next)
 }
 
 /// `skills/list`: skills with their frontmatter and every file.
 pub(super) fn skills_list(
     runtime: &mut OpenSkillRuntime,
-    served: &Served,
+    config: &ServeConfig,
     params: &Value,
 ) -> Result<Value, ErrorData> {
     let (skills, next) = page_for_model(runtime, cursor(params)?, PAGE)?;
     let mut entries = Vec::new();
     for skill in skills {
-        // One that cannot be read just now is not listed; asking for it says why.
+        // A skill that cannot be read is left out. A request for that skill returns the error.
         let Ok(contents) = runtime.contents(&skill.id) else { continue };
-        let is_one = is_listed(runtime, served.listed, &skill.id, &contents.frontmatter)
-            .map_err(|error| failed(&error))?;
-        if is_one && let Ok(entry) = entry(runtime, &skill.id, &contents) {
+        let is_listed = is_listed(runtime, config.list_filter, &skill.id, &contents.frontmatter)
+            .map_err(|error| error_data(&error))?;
+        if is_listed && let Ok(entry) = entry(runtime, &skill.id, &contents) {
             entries.push(entry);
         }
     }
-    complete(Skills { skills: entries }, next)
+    extension_result(SkillList { skills: entries }, next)
 }
 
-/// Returns whether a skill belongs into a list. Strict clients refuse a whole list for one frontmatter that does not fit the standard, so such skills
-/// are left out of it; whoever knows their URI gets them.
+/// Returns true if a skill belongs in a list. Strict clients reject a whole list if one frontmatter violates the
+/// standard, so such skills are left out. They can still be requested by URI.
 fn is_listed(
     runtime: &mut OpenSkillRuntime,
-    listed: Listed,
+    filter: ListFilter,
     id: &str,
     frontmatter: &Map<String, Value>,
 ) -> Result<bool, RuntimeError> {
-    match (listed, beyond_standard(frontmatter)) {
-        (_, None) | (Listed::All, _) => Ok(true),
-        (Listed::Standard, Some(warning)) => {
+    match (filter, beyond_standard(frontmatter)) {
+        (_, None) | (ListFilter::All, _) => Ok(true),
+        (ListFilter::Standard, Some(warning)) => {
             runtime.warn_not_listed(id, warning)?;
             Ok(false)
         }
     }
 }
 
-/// `skills/get`: one skill, listed or not.
+/// `skills/get`: one skill, even if it is not in the list.
 pub(super) fn skills_get(
     runtime: &mut OpenSkillRuntime,
-    _: &Served,
+    _: &ServeConfig,
     params: &Value,
 ) -> Result<Value, ErrorData> {
-    let address = text(params, "uri")?;
-    let (id, path) = located(runtime, address)?;
+    let address = string_param(params, "uri")?;
+    let (id, path) = locate(runtime, address)?;
     if path != SKILL_FILE {
-        return Err(unknown(address));
+        return Err(unknown_uri(address));
     }
-    let contents = runtime.contents(&id).map_err(|error| failed(&error))?;
-    let skill = entry(runtime, &id, &contents).map_err(|error| failed(&error))?;
-    complete(OneSkill { skill }, None)
+    let contents = runtime.contents(&id).map_err(|error| error_data(&error))?;
+    let skill = entry(runtime, &id, &contents).map_err(|error| error_data(&error))?;
+    extension_result(SkillResult { skill }, None)
 }
 
 fn entry(
@@ -370,26 +377,29 @@ fn entry(
     })
 }
 
-/// Returns a result of the newest revision of the protocol.
-fn complete(payload: impl Serialize, next_cursor: Option<String>) -> Result<Value, ErrorData> {
-    let result = Complete {
+/// Returns a payload as a complete result.
+fn extension_result(
+    payload: impl Serialize,
+    next_cursor: Option<String>,
+) -> Result<Value, ErrorData> {
+    let result = ExtensionResult {
         result_type: "complete",
         payload,
-        ttl_ms: FRESH_MS,
+        ttl_ms: TTL_MS,
         cache_scope: "private",
         next_cursor,
     };
     serde_json::to_value(result).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, ErrorData> {
-    let missing = || ErrorData::invalid_params(format!("`{key}` must be a text"), None);
+fn string_param<'a>(params: &'a Value, key: &str) -> Result<&'a str, ErrorData> {
+    let missing = || ErrorData::invalid_params(format!("`{key}` must be a string"), None);
     params.get(key).and_then(Value::as_str).ok_or_else(missing)
 }
 
 fn cursor(params: &Value) -> Result<Option<&str>, ErrorData> {
     match params.get("cursor") {
         None | Some(Value::Null) => Ok(None),
-        Some(_) => text(params, "cursor").map(Some),
+        Some(_) => string_param(params, "cursor").map(Some),
     }
 }

@@ -1,4 +1,4 @@
-//! Skills as they are in the wild: one bad one stops no other, and every problem is told once.
+//! Invalid skills: they do not affect others, and every problem is reported once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use testkit::corpus::{CaseKind, cases};
 
 use crate::{World, discover, skill};
 
-/// Every case of the corpus, each in a folder of its own, and what the parser says of it.
+/// Writes every case of the corpus to its own folder; returns whether the parser accepts it.
 fn corpus(world: &World, strictness: Strictness) -> HashMap<String, bool> {
     let mut expected = HashMap::new();
     for case in cases() {
@@ -19,7 +19,7 @@ fn corpus(world: &World, strictness: Strictness) -> HashMap<String, bool> {
         let folder = world.path(&format!("skills/{}", case.name));
         fs::create_dir_all(&folder).unwrap();
         case.write(&folder);
-        // What is behind the frontmatter is read later.
+        // The body is not read during discovery.
         let head = &case.bytes[..frontmatter_end(&case.bytes).unwrap_or(case.bytes.len())];
         let input = Input { file: "f", directory: Some(&case.directory), bytes: head };
         let is_near = !["SKILL.md", "skill.md"].contains(&case.file.as_str());
@@ -31,7 +31,7 @@ fn corpus(world: &World, strictness: Strictness) -> HashMap<String, bool> {
 }
 
 #[test]
-fn discovery_has_the_parsers_verdict_on_every_oddity() {
+fn discovery_agrees_with_the_parser_on_every_case() {
     for strictness in [Strictness::Lenient, Strictness::Strict] {
         let world = World::new(&skill("skills/good", "good"));
         let expected = corpus(&world, strictness);
@@ -44,7 +44,7 @@ fn discovery_has_the_parsers_verdict_on_every_oddity() {
             strict,
             ..world.config()
         };
-        // The second time the answer comes from the index, and is the same.
+        // The second discovery uses the cache and must agree.
         for _ in 0..2 {
             let runtime = discover(config.clone());
             assert!(runtime.skill("good").is_ok());
@@ -59,14 +59,14 @@ fn discovery_has_the_parsers_verdict_on_every_oddity() {
             }
             for refused in runtime.refused_skills() {
                 let errors = refused.diagnostics.iter().filter(|d| d.severity == Severity::Error);
-                assert!(errors.count() > 0, "{} says why", refused.path);
+                assert!(errors.count() > 0, "{} has no error", refused.path);
             }
         }
     }
 }
 
 #[test]
-fn each_problem_is_told_once_with_its_file() {
+fn each_problem_is_reported_once_with_its_file() {
     let world = World::new(&skill("work/.claude/skills/good", "good"));
     world.add("//- /work/.agents/skills/bad/SKILL.md\nno frontmatter\n");
     world.add("//- /work/.agents/skills/odd/SKILL.md\n---\nname: Odd\ndescription: d\n---\n");
@@ -74,13 +74,13 @@ fn each_problem_is_told_once_with_its_file() {
     world.link("../../.agents/skills/odd", "work/.claude/skills/odd");
     for _ in 0..2 {
         let runtime = world.discover();
-        let told = crate::problems(&world, &runtime);
+        let reported = crate::problems(&world, &runtime);
         assert_eq!(
-            told.matches("no-frontmatter: [ROOT]/work/.agents/skills/bad/SKILL.md").count(),
+            reported.matches("no-frontmatter: [ROOT]/work/.agents/skills/bad/SKILL.md").count(),
             1,
-            "{told}"
+            "{reported}"
         );
-        assert_eq!(told.matches("name-not-lowercase").count(), 1, "{told}");
+        assert_eq!(reported.matches("name-not-lowercase").count(), 1, "{reported}");
         assert!(
             runtime
                 .problems()
@@ -91,7 +91,7 @@ fn each_problem_is_told_once_with_its_file() {
 }
 
 #[test]
-fn files_that_are_no_files_are_refused_by_name() {
+fn special_files_are_refused() {
     let world = World::new(&skill("s/good", "good"));
     fs::create_dir_all(world.path("s/fifo")).unwrap();
     let made = world.env.run_args("mkfifo", &[world.path("s/fifo/SKILL.md").to_str().unwrap()]);
@@ -102,20 +102,20 @@ fn files_that_are_no_files_are_refused_by_name() {
     fs::File::create(world.path("s/large/SKILL.md")).unwrap().set_len(3 << 20).unwrap();
     let runtime = world.discover_in("s");
     assert_eq!(crate::ids(&runtime), "s/good user\n");
-    let told = crate::problems(&world, &runtime);
+    let reported = crate::problems(&world, &runtime);
     for part in [
         "not-a-file: [ROOT]/s/fifo/SKILL.md",
         "not-a-file: [ROOT]/s/folder/SKILL.md",
         "link-escapes: [ROOT]/s/out/SKILL.md",
         "file-too-large: [ROOT]/s/large/SKILL.md",
     ] {
-        assert!(told.contains(part), "{part} in {told}");
+        assert!(reported.contains(part), "{part} in {reported}");
     }
-    assert!(!told.contains("root:"), "nothing of the outside is said");
+    assert!(!reported.contains("root:"), "the content outside is not revealed");
 }
 
 #[test]
-fn names_that_are_not_text_are_told_and_stop_nothing() {
+fn non_utf8_names_are_reported_and_affect_nothing_else() {
     use std::os::unix::ffi::OsStrExt;
 
     let world = World::new(&skill("s/good", "good"));
@@ -123,11 +123,11 @@ fn names_that_are_not_text_are_told_and_stop_nothing() {
     fs::create_dir(bad).unwrap();
     let runtime = world.discover_in("s");
     assert_eq!(crate::ids(&runtime), "s/good user\n");
-    assert!(crate::problems(&world, &runtime).contains("1 names that are not valid UTF-8"));
+    assert!(crate::problems(&world, &runtime).contains("1 file name here is not valid UTF-8"));
 }
 
 #[test]
-fn only_the_frontmatter_is_read_at_first() {
+fn discovery_reads_only_the_frontmatter() {
     let world = World::new("");
     let mut bytes = b"---\nname: x\ndescription: d\n---\n".to_vec();
     bytes.extend(vec![b'a'; 200_000]);
@@ -135,7 +135,7 @@ fn only_the_frontmatter_is_read_at_first() {
     fs::create_dir_all(world.path("s/x")).unwrap();
     fs::write(world.path("s/x/SKILL.md"), bytes).unwrap();
     let mut runtime = world.discover_in("s");
-    assert_eq!(runtime.list_skills().len(), 1, "what is behind the fence was not looked at");
+    assert_eq!(runtime.list_skills().len(), 1, "the body was not read");
     let error = runtime.activate_skill("x").unwrap_err();
     assert_eq!(error.code(), "invalid-manifest");
     assert!(error.to_string().contains("not valid UTF-8"), "{error}");

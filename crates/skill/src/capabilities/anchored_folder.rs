@@ -1,40 +1,40 @@
-//! A folder and everything in it, by what it means and not by where it happens to be.
+//! A folder with everything in it, relative to an anchor instead of an absolute path.
 
 use std::fmt;
 
 use super::Cover;
 
-/// What a path starts at.
+/// What a path is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Anchor {
     /// The skill's own folder.
     Skill,
-    /// The folder that the user lets the skill work in.
+    /// The folder in which the user lets the skill work.
     Workspace,
     /// The user's configuration, `~/.config`.
     HomeConfig,
     /// The user's home.
     Home,
-    /// The root of the file system.
+    /// The root of the filesystem.
     Root,
 }
 
-/// A folder and everything in it. Places of different anchors are different places here, even if they turn out to
-/// overlap: what is not known to be allowed is not.
+/// A folder with everything in it. Folders with different anchors never cover each other, even if they overlap on
+/// disk: anything that is not known to be allowed is refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct AnchoredFolder {
     anchor: Anchor,
     parts: Vec<String>,
 }
 
-impl Place {
-    /// Returns the place that an anchor means.
+impl AnchoredFolder {
+    /// Returns the anchor's own folder.
     pub fn at(anchor: Anchor) -> Self {
         Self { anchor, parts: Vec::new() }
     }
 
-    /// Reads a path as a manifest writes it: absolute, below the home by `~/`, or in the workspace. `None` for one that
-    /// could mean more than it says: with `..`, with control characters, or empty.
+    /// Parses a path as written in a manifest: absolute, `~/` for the home folder, or relative to the workspace.
+    /// Returns `None` for ambiguous paths: with `..`, with control characters, or empty.
     pub fn parse(text: &str) -> Option<Self> {
         let (anchor, path) = match text {
             "~" => (Anchor::Home, ""),
@@ -51,24 +51,24 @@ impl Place {
         (!text.is_empty() && parts.iter().all(is_plain)).then_some(Self { anchor, parts })
     }
 
-    /// Returns what the path starts at.
+    /// Returns what the path is relative to.
     pub fn anchor(&self) -> Anchor {
         self.anchor
     }
 
-    /// Returns the names on the way from the anchor.
+    /// Returns the path components below the anchor.
     pub fn parts(&self) -> &[String] {
         &self.parts
     }
 }
 
-impl Cover for Place {
+impl Cover for AnchoredFolder {
     fn covers(&self, other: &Self) -> bool {
         self.anchor == other.anchor && other.parts.starts_with(&self.parts)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for AnchoredFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = match self.anchor {
             Anchor::Skill => "the skill's folder",

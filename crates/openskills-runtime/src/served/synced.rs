@@ -1,4 +1,4 @@
-//! What a server listed when it was last asked: one file for each server, in the state folder.
+//! The last synced list of each server, one file per server in the state folder.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: a file is removed")]
 
@@ -11,49 +11,49 @@ use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file}
 use skill_state::Approvals;
 
 use super::entry::origin;
-use super::{ChangedSkills, Dropped, MAX_SERVED, ServedSkill};
-use crate::state::decided::nowhere;
+use super::{ChangedSkills, DropSummary, MAX_SERVED, ServedSkill};
+use crate::state::decisions::no_state_folder;
 use crate::{Places, RuntimeError, rfc3339};
 
-/// The folder of the files.
+/// The subfolder of the state folder.
 pub(crate) const FOLDER: &str = "mcp";
-/// The largest of them.
+/// The maximum size of a file.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What a server answered when it was asked for skills.
+/// A server's responses during a sync.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    /// Its list.
+    /// The entries of its list.
     pub listed: Vec<Value>,
-    /// What it answered about single URIs, or why it has no such skill.
-    pub asked: Vec<(String, Result<Value, String>)>,
+    /// The entries for individually requested URIs, or the reason why one is missing.
+    pub requested: Vec<(String, Result<Value, String>)>,
 }
 
-/// What a server listed.
+/// The skills from a server's last sync.
 #[derive(Debug, Clone)]
-pub struct KeptSkills {
+pub struct SyncedSkills {
     pub(crate) skills: Vec<ServedSkill>,
-    /// URIs of those that the server did not list, and was asked for.
+    /// URIs of skills that were requested individually and are not in the server's list.
     unlisted: BTreeSet<String>,
-    /// Skills that were not taken: the URI, and why.
+    /// Rejected skills: the URI and the reason.
     pub refused: Vec<(String, String)>,
-    /// When it was asked.
+    /// The time of the sync.
     pub synced_at: Timestamp,
 }
 
-/// What is different about a skill that a server lists.
+/// A change in a server's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyncChange {
-    /// It was not listed before.
+    /// The skill was not listed before.
     New(String),
-    /// It has other files, or other content: what was approved is not this.
+    /// The skill has different files or content, so earlier approvals no longer apply.
     Changed(String),
-    /// It is not listed any more.
+    /// The skill is no longer listed.
     Gone(String),
 }
 
 impl SyncChange {
-    /// Returns the URI, and what is different in a word.
+    /// Returns the URI and the kind of change.
     pub fn parts(&self) -> (&str, &'static str) {
         match self {
             Self::New(uri) => (uri, "new"),
@@ -63,20 +63,19 @@ impl SyncChange {
     }
 }
 
-impl KeptSkills {
-    /// Reads what a server answered.
+impl SyncedSkills {
+    /// Parses a server's responses.
     pub fn read(label: &str, listing: &Listing, synced_at: Timestamp) -> Self {
         let (mut skills, mut refused) = (BTreeMap::new(), Vec::new());
         for (number, entry) in listing.listed.iter().enumerate() {
             let uri = entry.get("uri").and_then(Value::as_str);
-            let uri = uri.map_or_else(|| format!("number {}", number + 1), str::to_owned);
+            let uri = uri.map_or_else(|| format!("entry {}", number + 1), str::to_owned);
             match ServedSkill::read(label, entry) {
                 Ok(_) if skills.len() >= MAX_SERVED => {
-                    refused
-                        .push((uri, format!("at most {MAX_SERVED} skills of a server are taken")));
+                    refused.push((uri, format!("the server lists more than {MAX_SERVED} skills")));
                 }
                 Ok(_) if skills.contains_key(&uri) => {
-                    refused.push((uri, "it is listed twice".to_owned()));
+                    refused.push((uri, "listed twice".to_owned()));
                 }
                 Ok(skill) => {
                     skills.insert(uri, skill);
@@ -85,13 +84,13 @@ impl KeptSkills {
             }
         }
         let mut unlisted = BTreeSet::new();
-        for (uri, answer) in &listing.asked {
+        for (uri, answer) in &listing.requested {
             if skills.contains_key(uri) {
                 continue;
             }
             let read = answer.clone().and_then(|entry| match entry.get("uri") {
                 Some(Value::String(named)) if named == uri => ServedSkill::read(label, &entry),
-                _ => Err("the server answered with another skill".to_owned()),
+                _ => Err("the server returned a different skill".to_owned()),
             });
             match read {
                 Ok(skill) => {
@@ -104,13 +103,13 @@ impl KeptSkills {
         Self { skills: skills.into_values().collect(), unlisted, refused, synced_at }
     }
 
-    /// Forgets skills that the server does not list; those that it lists stay.
+    /// Removes individually requested skills. Skills in the server's list stay.
     pub fn drop_unlisted(
         &mut self,
         places: &Places,
         label: &str,
         uris: &[String],
-    ) -> Result<Dropped, RuntimeError> {
+    ) -> Result<DropSummary, RuntimeError> {
         let is_gone = |uri: &String| uris.contains(uri) && self.unlisted.contains(uri);
         let (gone, left): (Vec<ServedSkill>, Vec<ServedSkill>) =
             self.skills.iter().cloned().partition(|skill| is_gone(&skill.uri));
@@ -118,25 +117,25 @@ impl KeptSkills {
         self.refused.retain(|(uri, _)| !uris.contains(uri));
         self.skills = left;
         self.save(places.state.as_ref(), label)?;
-        Dropped::skills(places, &gone, &self.skills)
+        DropSummary::skills(places, &gone, &self.skills)
     }
 
-    /// Returns how many were taken.
+    /// Returns the number of accepted skills.
     pub fn len(&self) -> usize {
         self.skills.len()
     }
 
-    /// Returns true if none were taken.
+    /// Returns true if there are no accepted skills.
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty()
     }
 
-    /// Returns true if it lists a skill just as that is.
+    /// Returns true if it contains exactly this version of a skill.
     pub(crate) fn has(&self, skill: &ServedSkill) -> bool {
         self.skills.iter().any(|held| held.uri == skill.uri && held.digest() == skill.digest())
     }
 
-    /// Returns what is different from what was listed before.
+    /// Returns the changes since an earlier sync.
     pub fn changes_since(&self, before: Option<&Self>) -> Vec<SyncChange> {
         let digests = |kept: &Self| -> BTreeMap<String, Digest> {
             kept.skills.iter().map(|skill| (skill.uri.clone(), skill.digest())).collect()
@@ -155,8 +154,8 @@ impl KeptSkills {
         changes
     }
 
-    /// Writes it down in place of what the server listed before; returns what is different. What the user approved of a skill that changed holds no more, also
-    /// if it changes back.
+    /// Replaces the stored list; returns the changes. Approvals of changed skills become invalid, even if a skill later
+    /// changes back.
     pub fn replace(
         &self,
         state: Option<&AbsPath>,
@@ -164,7 +163,7 @@ impl KeptSkills {
     ) -> Result<Vec<SyncChange>, RuntimeError> {
         let mut suspended = ChangedSkills::load(state)?;
         let approvals = state.map(Approvals::load).transpose()?.unwrap_or_default();
-        // What cannot be read any more is replaced.
+        // An unreadable list is replaced.
         let before = Self::load(state, label).ok().flatten();
         let changes = self.changes_since(before.as_ref());
         let is_approved = |origin: &String| approvals.iter().any(|one| one.origin == *origin);
@@ -174,7 +173,7 @@ impl KeptSkills {
         });
         let was = suspended.clone();
         suspended.synced(label, changed);
-        // A kill between the two leaves a list that the approvals are not of.
+        // If the process is killed in between, approvals do not match the new list, which is safe.
         self.save(state, label)?;
         if suspended != was {
             suspended.save(state)?;
@@ -183,7 +182,7 @@ impl KeptSkills {
     }
 
     fn save(&self, state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
-        let folder = state.ok_or_else(nowhere)?.join(FOLDER);
+        let folder = state.ok_or_else(no_state_folder)?.join(FOLDER);
         make_private_folder(&folder)?;
         let entry = |skill: &ServedSkill| {
             let file = |file: &super::ServedFile| json!({"uri": file.uri, "digest": file.digest.to_string(), "size": file.size});
@@ -191,8 +190,11 @@ impl KeptSkills {
             json!({"uri": skill.uri, "frontmatter": skill.frontmatter, "resources": files})
         };
         let skills: Vec<Value> = self.skills.iter().map(entry).collect();
-        let refused: Vec<Value> =
-            self.refused.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
+        let refused: Vec<Value> = self
+            .refused
+            .iter()
+            .map(|(uri, reason)| json!({"uri": uri, "reason": reason}))
+            .collect();
         let synced_at = rfc3339(self.synced_at);
         let mut all = json!({"schema_version": 1, "synced_at": synced_at, "skills": skills, "refused": refused});
         if !self.unlisted.is_empty() {
@@ -202,10 +204,7 @@ impl KeptSkills {
         if text.len() as u64 > MAX_BYTES {
             return Err(RuntimeError::Server {
                 server: label.to_owned(),
-                message: format!(
-                    "what it lists has {} bytes, and at most {MAX_BYTES} are taken",
-                    text.len()
-                ),
+                message: format!("its list has {} bytes (limit: {MAX_BYTES})", text.len()),
                 hint: None,
             });
         }
@@ -213,15 +212,15 @@ impl KeptSkills {
         Ok(())
     }
 
-    /// Reads what was written down; `None` if the server was never asked.
+    /// Reads the stored list; `None` if the server was never synced.
     pub fn load(state: Option<&AbsPath>, label: &str) -> Result<Option<Self>, RuntimeError> {
         let Some(path) = state.map(|state| file(&state.join(FOLDER), label)) else {
             return Ok(None);
         };
         let Some(bytes) = read_own_file(&path, MAX_BYTES)? else { return Ok(None) };
         let broken = |why: String| RuntimeError::Setup {
-            message: format!("{path} is broken: {why}"),
-            hint: Some(format!("ask the server again: openskills mcp sync {label}")),
+            message: format!("`{path}` is malformed: {why}"),
+            hint: Some(format!("run `openskills mcp sync {label}`")),
         };
         let all: Value =
             serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
@@ -236,7 +235,7 @@ impl KeptSkills {
         ) else {
             return Err(broken("it is not what was written".to_owned()));
         };
-        let listing = Listing { listed: skills, asked: Vec::new() };
+        let listing = Listing { listed: skills, requested: Vec::new() };
         let kept = Self::read(label, &listing, synced_at);
         if let Some((uri, why)) = kept.refused.first() {
             return Err(broken(format!("{uri}: {why}")));
@@ -244,13 +243,15 @@ impl KeptSkills {
         let text = |value: &Value, key: &str| {
             value.get(key).and_then(Value::as_str).unwrap_or("?").to_owned()
         };
-        let refused = refused.iter().map(|one| (text(one, "uri"), text(one, "why"))).collect();
+        // Earlier versions wrote `why` instead of `reason`.
+        let key = |one: &Value| if one.get("reason").is_some() { "reason" } else { "why" };
+        let refused = refused.iter().map(|one| (text(one, "uri"), text(one, key(one)))).collect();
         let unlisted = list("unlisted").unwrap_or_default();
         let unlisted = unlisted.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         Ok(Some(Self { refused, unlisted, ..kept }))
     }
 
-    /// Forgets what a server listed.
+    /// Removes the stored list of a server.
     pub(super) fn forget(state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
         let Some(path) = state.map(|state| file(&state.join(FOLDER), label)) else { return Ok(()) };
         match std::fs::remove_file(path.as_path()) {

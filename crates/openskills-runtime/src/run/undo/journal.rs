@@ -1,4 +1,4 @@
-//! What is noted of a run before it changes its workspace, and after.
+//! Records a run for `undo`, before and after it changes its workspace.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -8,61 +8,62 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use sandbox::Change;
-use sandbox::undo::{State, keep, look};
+use sandbox::undo::{PathState, inspect, save};
 use skill_fs::{AbsPath, FsError, make_private_folder, write_file};
 
-use super::{FOLDER, LastCommit, VERSION, pending, pointer, remove_kept};
+use super::{FOLDER, LastApplied, VERSION, pending, pointer, remove_kept};
 
-/// More than this is not kept of what a run replaced.
+/// A run that replaces more than this, in bytes, cannot be undone.
 const MAX_BYTES: u64 = 64 << 20;
-/// What was committed so long ago is not taken back.
-const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Older changes cannot be undone.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Why a run that wrote directly cannot be taken back.
+/// Why a run with direct writes cannot be undone.
 pub(crate) const DIRECT: &str = "it wrote to the workspace directly (--direct-writes)";
-/// Why nothing can be where nothing is kept.
-pub(crate) const NO_STATE: &str = "there is no folder to keep what it replaced in";
+/// Why a run cannot be undone without a state folder.
+pub(crate) const NO_STATE: &str = "there is no state folder for backups of the files it replaced";
 const UNFINISHED: &str =
-    "it has not finished applying its changes: it is still at it, or was killed";
+    "it did not finish applying its changes: it is still running, or was killed";
 
-/// A run, by its ids.
+/// The ids of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunIds<'a> {
     pub(crate) skill_id: &'a str,
     pub(crate) execution_id: &'a str,
 }
 
-/// A run that is about to change a workspace. Unless it says that it did, the record of the run before it holds again when this goes.
+/// The undo record of a run that is about to change a workspace. Unless the change is confirmed, dropping this restores
+/// the record of the previous run.
 #[derive(Debug)]
-pub(crate) struct Keeping {
+pub(crate) struct UndoJournal {
     state: AbsPath,
-    record: LastCommit,
-    /// What was at each path, or why it is not kept.
-    before: Result<Vec<(PathBuf, State)>, String>,
+    record: LastApplied,
+    /// The original state of each path, or why it was not kept.
+    before: Result<Vec<(PathBuf, PathState)>, String>,
     is_noted: bool,
 }
 
-impl Keeping {
-    /// Keeps what changes are about to replace.
+impl UndoJournal {
+    /// Backs up the files that the changes are about to replace.
     pub(crate) fn changes(
         state: &AbsPath,
         workspace: &Path,
         changes: &[Change],
         run: RunIds<'_>,
     ) -> Result<Self, FsError> {
-        let mut keeping = Self::begin(state, workspace, run, UNFINISHED)?;
+        let mut journal = Self::begin(state, workspace, run, UNFINISHED)?;
         let folder = state.join(FOLDER).join(run.execution_id);
         make_private_folder(&folder)?;
-        run.execution_id.clone_into(&mut keeping.record.kept);
-        keeping.before = match changes.iter().find(|change| change.path.to_str().is_none()) {
-            Some(change) => Err(format!("the name {} is not UTF-8", change.shown())),
-            None => keep(workspace, changes, folder.as_path(), MAX_BYTES)
+        run.execution_id.clone_into(&mut journal.record.kept);
+        journal.before = match changes.iter().find(|change| change.path.to_str().is_none()) {
+            Some(change) => Err(format!("the file name `{}` is not valid UTF-8", change.shown())),
+            None => save(workspace, changes, folder.as_path(), MAX_BYTES)
                 .map_err(|error| error.to_string()),
         };
-        Ok(keeping)
+        Ok(journal)
     }
 
-    /// Notes that a run is about to write directly.
+    /// Records that a run is about to write directly.
     pub(crate) fn direct(
         state: &AbsPath,
         workspace: &Path,
@@ -79,14 +80,14 @@ impl Keeping {
     ) -> Result<Self, FsError> {
         forget_old(state);
         make_private_folder(&state.join(FOLDER))?;
-        let keeping = Self {
+        let journal = Self {
             state: state.clone(),
-            record: LastCommit {
+            record: LastApplied {
                 version: VERSION,
                 workspace: workspace.to_owned(),
                 skill_id: run.skill_id.to_owned(),
                 execution_id: run.execution_id.to_owned(),
-                committed_at: Timestamp::now().as_second(),
+                applied_at: Timestamp::now().as_second(),
                 kept: String::new(),
                 replaced: Vec::new(),
                 cannot_undo: Some(why.to_owned()),
@@ -94,23 +95,23 @@ impl Keeping {
             before: Err(why.to_owned()),
             is_noted: false,
         };
-        // A run that was killed was the last one, whatever becomes of this one.
+        // A killed run still counts as the last one, even if this one changes nothing.
         let pending = pending(state, workspace);
         if pending.as_path().exists() {
-            keeping.replace(|to| {
+            journal.replace(|to| {
                 fs::rename(pending.as_path(), to.as_path())
                     .map_err(|source| FsError::Io { path: to.to_string(), source })
             })?;
         }
-        write(&pending, &keeping.record)?;
-        Ok(keeping)
+        write(&pending, &journal.record)?;
+        Ok(journal)
     }
 
-    /// Notes that the changes were committed; returns why they cannot be taken back.
-    pub(crate) fn committed(mut self) -> Result<(), String> {
+    /// Records that the changes were applied; returns why they cannot be undone, if so.
+    pub(crate) fn applied(mut self) -> Result<(), String> {
         let noted = std::mem::replace(&mut self.before, Ok(Vec::new())).and_then(|before| {
             let replaced =
-                look(&self.record.workspace, before).map_err(|error| error.to_string())?;
+                inspect(&self.record.workspace, before).map_err(|error| error.to_string())?;
             self.record.replaced = replaced;
             self.record.cannot_undo = None;
             self.replace(|to| write(to, &self.record)).map_err(|error| error.to_string())
@@ -127,23 +128,23 @@ impl Keeping {
         }
     }
 
-    /// Notes that the workspace was changed, and why that cannot be taken back.
+    /// Records that the workspace was changed, and why that cannot be undone.
     pub(crate) fn cannot(mut self, why: &str) {
         remove_kept(&self.state, &self.record.kept);
         self.record.kept.clear();
         self.record.replaced.clear();
         self.record.cannot_undo = Some(why.to_owned());
         self.is_noted = true;
-        // Where that cannot be written, what stands there since the beginning refuses as well.
+        // If this cannot be written, the pending record still prevents an undo.
         if self.replace(|to| write(to, &self.record)).is_ok() {
             self.end();
         }
     }
 
-    /// Replaces the record of the run before, and removes what was kept for it.
+    /// Replaces the record of the previous run, and removes its backups.
     fn replace(&self, by: impl FnOnce(&AbsPath) -> Result<(), FsError>) -> Result<(), FsError> {
         let to = pointer(&self.state, &self.record.workspace);
-        let old: Option<LastCommit> =
+        let old: Option<LastApplied> =
             fs::read(to.as_path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         by(&to)?;
         if let Some(old) = old.filter(|old| old.kept != self.record.kept) {
@@ -158,7 +159,7 @@ impl Keeping {
     }
 }
 
-impl Drop for Keeping {
+impl Drop for UndoJournal {
     fn drop(&mut self) {
         if !self.is_noted {
             remove_kept(&self.state, &self.record.kept);
@@ -167,20 +168,20 @@ impl Drop for Keeping {
     }
 }
 
-fn write(to: &AbsPath, record: &LastCommit) -> Result<(), FsError> {
+fn write(to: &AbsPath, record: &LastApplied) -> Result<(), FsError> {
     let failed =
         |error: serde_json::Error| FsError::Io { path: to.to_string(), source: error.into() };
     let text = serde_json::to_string(record).map_err(failed)?;
     write_file(to, text.as_bytes()).map(drop)
 }
 
-/// Removes what was committed long ago, and what killed runs left.
+/// Removes old records and leftovers of killed runs.
 fn forget_old(state: &AbsPath) {
     let entries = fs::read_dir(state.join(FOLDER).as_path()).into_iter().flatten();
     for entry in entries.filter_map(Result::ok) {
         let modified = entry.metadata().and_then(|metadata| metadata.modified());
         let is_old = modified.is_ok_and(|modified| {
-            SystemTime::now().duration_since(modified).is_ok_and(|age| age > OLD)
+            SystemTime::now().duration_since(modified).is_ok_and(|age| age > MAX_AGE)
         });
         if is_old {
             let path = entry.path();
@@ -193,31 +194,32 @@ fn forget_old(state: &AbsPath) {
 mod tests {
     use super::*;
 
-    /// A run that was killed while it changed the workspace was the last one: the run before it is not taken back in its place.
+    /// A run that was killed while changing the workspace is the last one; the run before it must not be undone
+    /// instead.
     #[test]
-    fn a_killed_run_keeps_the_one_before_from_being_taken_back() {
+    fn a_killed_run_prevents_undoing_the_run_before_it() {
         let folder = tempfile::tempdir().unwrap();
         let state = AbsPath::new(folder.path().canonicalize().unwrap()).unwrap();
         let workspace = state.join("work").as_path().to_owned();
         fs::create_dir(&workspace).unwrap();
-        let load = || LastCommit::load(&state, &workspace);
+        let load = || LastApplied::load(&state, &workspace);
         fn run(execution_id: &str) -> RunIds<'_> {
             RunIds { skill_id: "pdf", execution_id }
         }
-        let begin = |id: &str| Keeping::changes(&state, &workspace, &[], run(id)).unwrap();
-        begin("a1").committed().unwrap();
+        let begin = |id: &str| UndoJournal::changes(&state, &workspace, &[], run(id)).unwrap();
+        begin("a1").applied().unwrap();
         let last = || load().unwrap().unwrap().execution_id;
         drop(begin("a2"));
-        assert_eq!(last(), "a1", "what was not committed leaves it");
+        assert_eq!(last(), "a1", "what was not applied leaves it");
         std::mem::forget(begin("a3"));
         assert!(load().unwrap_err().to_string().contains("was killed"));
         drop(begin("a4"));
-        assert!(load().is_err(), "nor does another one that is not committed change that");
-        begin("a5").committed().unwrap();
+        assert!(load().is_err(), "nor does another one that is not applied change that");
+        begin("a5").applied().unwrap();
         assert_eq!(last(), "a5");
-        drop(Keeping::direct(&state, &workspace, run("a6")).unwrap());
+        drop(UndoJournal::direct(&state, &workspace, run("a6")).unwrap());
         assert_eq!(last(), "a5", "nothing was started");
-        Keeping::direct(&state, &workspace, run("a7")).unwrap().cannot(DIRECT);
+        UndoJournal::direct(&state, &workspace, run("a7")).unwrap().cannot(DIRECT);
         assert!(load().unwrap_err().to_string().contains("directly"));
     }
 }

@@ -1,4 +1,5 @@
-//! What interpreters said about themselves, kept until one of their files changes: to ask one takes as long as a small script.
+//! Caches what interpreters report about themselves until one of their files changes. A query takes as long as a small
+//! script.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,21 +13,21 @@ use crate::state::variables::Variables;
 
 /// The file in the cache folder.
 const FILE: &str = "interpreters.json";
-/// Changes with the questions, so that an answer to an older one does not count.
+/// Incremented with the queries, so that answers to older queries are ignored.
 const QUESTIONS: &str = "2";
-/// More interpreters than this are not kept.
+/// The cache is cleared when it reaches this many interpreters.
 const MAX_KEPT: usize = 64;
 
-/// The answers that are known.
+/// Cached answers of interpreters.
 #[derive(Debug)]
-pub(crate) struct Answers<'a> {
+pub(crate) struct InterpreterCache<'a> {
     file: Option<AbsPath>,
     variables: &'a Variables,
     known: BTreeMap<String, Vec<String>>,
 }
 
-impl<'a> Answers<'a> {
-    /// Reads what is known. A file that cannot be read is made again.
+impl<'a> InterpreterCache<'a> {
+    /// Loads the cache. An unreadable file counts as empty and is rewritten.
     pub(crate) fn load(cache: Option<&AbsPath>, variables: &'a Variables) -> Self {
         let file = cache.map(|cache| cache.join(FILE));
         let text = file.as_ref().and_then(|file| read_text(file).ok().flatten());
@@ -39,7 +40,8 @@ impl<'a> Answers<'a> {
         Self { known: known.collect(), file, variables }
     }
 
-    /// Returns what a program said, if that still holds: neither it, nor what chose it, nor what it leads to has changed.
+    /// Returns a cached answer if it is still valid: the program, the version selection and the real interpreter have
+    /// not changed.
     pub(crate) fn get(&self, program: &Path) -> Option<Vec<String>> {
         let lines = self.known.get(&key(program, self.variables)?)?;
         let (seal, lines) = lines.split_first()?;
@@ -47,12 +49,12 @@ impl<'a> Answers<'a> {
         (*seal == stamp(Path::new(itself))?).then(|| lines.to_vec())
     }
 
-    /// Keeps what a program said. What cannot be kept is asked again.
+    /// Caches an answer. If that fails, the interpreter is queried again next time.
     pub(crate) fn keep(&mut self, program: &Path, lines: &[String]) {
         let Some(file) = &self.file else { return };
         let Some(itself) = lines.first().map(Path::new) else { return };
         let real = |path: &Path| std::fs::canonicalize(path).ok();
-        // What else a shim leads to by is known of some.
+        // A shim's answer is only cached if it is known how the shim selects a version.
         let is_known = real(itself) == real(program) || Shims::of(program).is_some();
         let Some((key, seal)) =
             key(program, self.variables).zip(stamp(itself)).filter(|_| is_known)
@@ -68,7 +70,8 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// The folder of a manager of versions (pyenv, rbenv, nodenv, plenv): `shims/`, `versions/`, and the chosen one in `version`.
+/// The folder of a version manager (pyenv, rbenv, nodenv, plenv): `shims/`, `versions/`, and the selected one in
+/// `version`.
 struct Shims<'a> {
     root: &'a Path,
 }
@@ -80,7 +83,8 @@ impl<'a> Shims<'a> {
         Some(Self { root })
     }
 
-    /// Returns what chooses a version, where the working folder is the root: files, and variables such as PYENV_VERSION.
+    /// Returns everything that selects a version while the working folder is `/`: files, and variables such as
+    /// PYENV_VERSION.
     fn state(&self, variables: &Variables) -> String {
         let files = [self.root.join("version"), self.root.join("versions")];
         let names = [".python-version", ".ruby-version", ".node-version", ".perl-version"];
@@ -102,8 +106,8 @@ impl<'a> Shims<'a> {
     }
 }
 
-/// Returns what an answer is kept under: the program by its path, with the stamps of the file that it really is, of the settings of a virtual
-/// environment around it, and of what a shim goes by. `None` where the system has no such stamps.
+/// Returns the cache key of a program: its path, with the stamps of its real file, of the enclosing virtual
+/// environment's settings, and of what its shim depends on. `None` on platforms without such stamps.
 fn key(program: &Path, variables: &Variables) -> Option<String> {
     let around = program.parent()?.parent()?.join("pyvenv.cfg");
     let settings = stamp(&around).unwrap_or_else(|| "-".to_owned());

@@ -1,32 +1,32 @@
-//! What a run leaves before anything of it is recorded or applied.
+//! The raw result of a run, before it is logged or applied.
 
 use std::time::Duration;
 
-use sandbox::proxy::Reached;
+use sandbox::proxy::ProxyRequest;
 use sandbox::{Captured, Ended, Outcome};
 
 use super::WasmRun;
 
-/// What a run leaves.
-pub(crate) struct Ran {
+/// The raw result of a run.
+pub(crate) struct RunResult {
     pub(crate) outcome: Outcome,
-    /// What it wrote to its workspace.
+    /// Its changes to the workspace.
     pub(crate) layer: Option<sandbox::Layer>,
-    /// What it asked the proxy for.
-    pub(crate) reached: Vec<Reached>,
+    /// Hosts that it requested from the proxy.
+    pub(crate) reached: Vec<ProxyRequest>,
     pub(crate) wasm: Option<WasmRun>,
     pub(crate) timings: Timings,
 }
 
-/// What was done, and how long it took.
+/// Steps with their durations.
 pub(crate) type Timings = Vec<(&'static str, Duration)>;
 
-impl Ran {
+impl RunResult {
     pub(crate) fn new(outcome: Outcome) -> Self {
         Self { outcome, layer: None, reached: Vec::new(), wasm: None, timings: Vec::new() }
     }
 
-    /// Returns what is known of a run that was ended before its program ran.
+    /// Returns the result of a run that was cancelled before its program ran.
     pub(crate) fn cancelled(duration: Duration) -> Self {
         Self::new(Outcome {
             ended: Ended::Cancelled,

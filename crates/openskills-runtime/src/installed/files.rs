@@ -1,4 +1,4 @@
-//! Puts a package into a folder of skills and takes it away again, in one step each.
+//! Writes packages to a skill folder and removes them again, atomically.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -13,17 +13,17 @@ use skill_pack::Package;
 
 use super::scratch::{Scratch, sweep};
 use crate::discover::roots::is_discovered;
-use crate::state::decided::nowhere;
+use crate::state::decisions::no_state_folder;
 use crate::{Places, RuntimeError, rfc3339};
 
-/// The folder of what somebody edited.
+/// The folder for backups of edited skills.
 const BACKUPS: &str = "backups";
 
 fn failed(path: &Path, source: io::Error) -> RuntimeError {
     FsError::Io { path: path.display().to_string(), source }.into()
 }
 
-/// Makes the folder of skills. A link on the way leads to what is somebody else's.
+/// Creates the skill folder. A symlink in its place is not followed.
 fn make(skills: &AbsPath) -> Result<(), RuntimeError> {
     fs::create_dir_all(skills.as_path()).map_err(|source| failed(skills.as_path(), source))?;
     let is_folder = fs::symlink_metadata(skills.as_path()).is_ok_and(|found| found.is_dir());
@@ -33,8 +33,8 @@ fn make(skills: &AbsPath) -> Result<(), RuntimeError> {
     Err(FsError::NotAFolder { path: skills.to_string() }.into())
 }
 
-/// Returns the folders that what belongs into a folder of skills may be staged in, the best first: one around it that no skills are looked for in,
-/// and the folder itself, where such a name is passed over. In the cache, which has many folders, it is the same for all of them.
+/// Returns possible staging folders for a skill folder, best first: the nearest parent that discovery does not search,
+/// then the folder itself, where discovery skips the names of scratch folders. All folders in the cache share one.
 fn staging(skills: &AbsPath, places: &Places) -> Vec<AbsPath> {
     let cache = places.cache.as_ref().map(|cache| real_path(cache).unwrap_or(cache.clone()));
     if let Some(cache) = cache.filter(|cache| skills.as_path().starts_with(cache.as_path())) {
@@ -48,7 +48,7 @@ fn staging(skills: &AbsPath, places: &Places) -> Vec<AbsPath> {
 
 fn scratch(skills: &AbsPath, places: &Places) -> Result<Scratch, RuntimeError> {
     clean_up(skills, places);
-    let mut made = Err(io::Error::other("there is no folder for it"));
+    let mut made = Err(io::Error::other("no folder for temporary files"));
     for folder in staging(skills, places) {
         made = Scratch::below(&folder);
         if made.is_ok() {
@@ -58,18 +58,19 @@ fn scratch(skills: &AbsPath, places: &Places) -> Result<Scratch, RuntimeError> {
     made.map_err(|source| failed(skills.as_path(), source))
 }
 
-/// Removes what killed processes left where a folder of skills is written.
+/// Removes leftovers of killed processes from a skill folder's staging and backup folders.
 pub fn clean_up(skills: &AbsPath, places: &Places) {
-    // Links on the way lead to where it was staged.
+    // Staging used the real path.
     let skills = &real_path(skills).unwrap_or_else(|_| skills.clone());
     let backups = backups(skills, places).ok();
-    // Earlier versions staged beside the folder, whatever that is in.
+    // Earlier versions always staged next to the folder.
     let folders = staging(skills, places).into_iter().chain(skills.parent()).chain(backups);
     let folders = folders.chain(own_backups(places).ok());
     folders.for_each(|folder| sweep(&folder));
 }
 
-/// Puts a package into a folder of skills, in place of what is there. Who reads meanwhile sees the old or the new.
+/// Writes a package to a skill folder and replaces an existing version. Concurrent readers see either the old or the
+/// new version.
 pub fn put(package: &Package, skills: &AbsPath, places: &Places) -> Result<AbsPath, RuntimeError> {
     make(skills)?;
     let scratch = scratch(&real_path(skills)?, places)?;
@@ -82,9 +83,13 @@ pub fn put(package: &Package, skills: &AbsPath, places: &Places) -> Result<AbsPa
     Ok(target)
 }
 
-/// Takes a skill away.
-pub(crate) fn take_away(skills: &AbsPath, name: &str, places: &Places) -> Result<(), RuntimeError> {
-    // A folder that is opened is one, and no link.
+/// Removes a skill.
+pub(crate) fn remove_skill(
+    skills: &AbsPath,
+    name: &str,
+    places: &Places,
+) -> Result<(), RuntimeError> {
+    // Opening it fails if it is a symlink.
     let target = skills.join(name);
     Root::open_real(&target)?;
     let scratch = scratch(&real_path(skills)?, places)?;
@@ -92,7 +97,7 @@ pub(crate) fn take_away(skills: &AbsPath, name: &str, places: &Places) -> Result
         .map_err(|source| failed(target.as_path(), source))
 }
 
-/// Returns the folder of backups of a folder of skills: beside it, or in the data folder where skills are looked for there.
+/// Returns the backup folder of a skill folder: next to it, or in the data folder if discovery would search it there.
 fn backups(skills: &AbsPath, places: &Places) -> Result<AbsPath, RuntimeError> {
     match skills.parent().filter(|around| !is_discovered(around, places)) {
         Some(around) => Ok(around.join(BACKUPS)),
@@ -101,33 +106,37 @@ fn backups(skills: &AbsPath, places: &Places) -> Result<AbsPath, RuntimeError> {
 }
 
 fn own_backups(places: &Places) -> Result<AbsPath, RuntimeError> {
-    Ok(places.data.as_ref().ok_or_else(nowhere)?.join(BACKUPS))
+    Ok(places.data.as_ref().ok_or_else(no_state_folder)?.join(BACKUPS))
 }
 
-/// Copies a skill that somebody edited to the backups beside the folder of skills; returns where that is.
-pub(crate) fn aside(
+/// Copies an edited skill to the backup folder; returns the path of the copy.
+pub(crate) fn back_up_skill(
     skills: &AbsPath,
     name: &str,
     places: &Places,
 ) -> Result<AbsPath, RuntimeError> {
-    keep(&skills.join(name), name, &backups(&real_path(skills)?, places)?)
+    back_up(&skills.join(name), name, &backups(&real_path(skills)?, places)?)
 }
 
-/// Copies a bundle that somebody edited to the backups in the data folder; returns where that is. Its own folder may be anywhere, and skills may
-/// be looked for beside it.
-pub fn put_aside(skills: &AbsPath, name: &str, places: &Places) -> Result<AbsPath, RuntimeError> {
-    keep(&skills.join(name), name, &own_backups(places)?)
+/// Copies an edited bundle to the backups in the data folder; returns the path of the copy. A bundle can be anywhere,
+/// so a backup next to it might be discovered as a skill.
+pub fn back_up_bundle(
+    skills: &AbsPath,
+    name: &str,
+    places: &Places,
+) -> Result<AbsPath, RuntimeError> {
+    back_up(&skills.join(name), name, &own_backups(places)?)
 }
 
-/// Copies a folder to the backups, in one step, unless one of them is the same already; returns where it is.
-fn keep(from: &AbsPath, name: &str, backups: &AbsPath) -> Result<AbsPath, RuntimeError> {
+/// Copies a folder to the backups atomically, unless there is an identical backup; returns the path of the backup.
+fn back_up(from: &AbsPath, name: &str, backups: &AbsPath) -> Result<AbsPath, RuntimeError> {
     fs::create_dir_all(backups.as_path()).map_err(|source| failed(backups.as_path(), source))?;
     if fs::symlink_metadata(backups.as_path()).is_ok_and(|found| found.is_symlink()) {
         return Err(FsError::NotAFolder { path: backups.to_string() }.into());
     }
     sweep(backups);
-    // Whoever was killed after the copy was made leaves it to the next one.
-    if let Some(kept) = kept(from, name, backups) {
+    // A killed process may already have made this copy.
+    if let Some(kept) = existing_backup(from, name, backups) {
         return Ok(kept);
     }
     let scratch = Scratch::below(backups).map_err(|source| failed(backups.as_path(), source))?;
@@ -145,8 +154,8 @@ fn keep(from: &AbsPath, name: &str, backups: &AbsPath) -> Result<AbsPath, Runtim
     Ok(to)
 }
 
-/// Returns the backup that a folder has already.
-fn kept(from: &AbsPath, name: &str, backups: &AbsPath) -> Option<AbsPath> {
+/// Returns an existing backup with the same content.
+fn existing_backup(from: &AbsPath, name: &str, backups: &AbsPath) -> Option<AbsPath> {
     let now = digest_at(from).ok().flatten()?;
     let is_backup = |found: &str| {
         let rest = found.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
@@ -158,7 +167,7 @@ fn kept(from: &AbsPath, name: &str, backups: &AbsPath) -> Option<AbsPath> {
     folders.find(|folder| digest_at(folder).ok().flatten() == Some(now))
 }
 
-/// Returns the digest of what is in a folder; nothing where there is none.
+/// Returns the digest of a folder; `None` if it does not exist.
 pub(crate) fn digest_at(folder: &AbsPath) -> Result<Option<Digest>, RuntimeError> {
     match Root::open_real(folder) {
         Err(FsError::NotFound { .. }) => Ok(None),
@@ -179,7 +188,7 @@ fn is_same_device(_: &AbsPath, _: &AbsPath) -> bool {
     true
 }
 
-/// Copies a folder with everything in it; links stay links.
+/// Copies a folder recursively; symlinks are copied as symlinks.
 fn copy(from: &Path, to: &Path) -> Result<(), RuntimeError> {
     fs::create_dir(to).map_err(|source| failed(to, source))?;
     let entries = fs::read_dir(from).map_err(|source| failed(from, source))?;
@@ -209,5 +218,5 @@ fn link(target: &Path, to: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn link(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::Error::other("links are not made here"))
+    Err(io::Error::other("symbolic links are not supported on this platform"))
 }

@@ -1,4 +1,4 @@
-//! What people and programs are told of a run.
+//! Reports a run: notes and changes on stderr, or JSON.
 
 use std::collections::BTreeSet;
 
@@ -10,62 +10,70 @@ use super::{RunArgs, code_of};
 use crate::context::Context;
 use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson, WasmJson};
 
-/// Says what a dry run kept from happening.
-fn held_back(done: &Execution) -> Option<String> {
-    let why = match done.held_back.as_slice() {
+/// Returns a note about side effects that a dry run withheld.
+fn withheld_note(done: &Execution) -> Option<String> {
+    let side_effects = match done.withheld.as_slice() {
         [] => return None,
-        ["unknown"] => ", and the skill does not say what it changes (`side_effects`)".to_owned(),
-        held => format!(", and the skill says that it changes: {}", held.join(", ")),
+        ["unknown"] => ", and the skill does not declare its `side_effects`".to_owned(),
+        effects => format!(", and the skill declares side effects: {}", effects.join(", ")),
     };
-    Some(format!("a dry run reaches no host{why}; a real run may do more than this shows"))
+    Some(format!(
+        "a dry run has no network access{side_effects}; a real run may do more than this shows"
+    ))
 }
 
-/// Says how it ended, where that was not by itself.
-fn ends(args: &RunArgs, done: &Execution) -> Vec<String> {
+/// Returns notes about an interruption or a trap.
+fn end_notes(args: &RunArgs, done: &Execution) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(signal) = done.interrupted {
-        let left = if args.grants.direct_writes {
-            "files of the workspace may have been written before"
+        let state = if args.grants.direct_writes {
+            "files in the workspace may already have been written"
         } else {
             "nothing was applied to the workspace"
         };
-        notes.push(format!("interrupted by signal {signal}; {left}"));
+        notes.push(format!("interrupted by signal {signal}; {state}"));
     }
     match done.ended {
         Ended::Trapped => {
             let trap = done.wasm.as_ref().and_then(|wasm| wasm.trap.as_deref());
-            notes.push(format!("it trapped: {}", trap.unwrap_or("no reason is known")));
+            notes.push(format!("the module trapped: {}", trap.unwrap_or("unknown reason")));
         }
-        // The causes say it.
+        // `causes` covers these.
         Ended::Timeout | Ended::Memory | Ended::Output => {}
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
     }
     notes
 }
 
-/// Tells people what else there is to know.
-pub(super) fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
-    let mut notes = ends(args, done);
-    for (what, kept, written) in [
-        ("output", done.stdout.len(), done.written[0]),
+/// Prints notes, timings and changes to stderr.
+pub(super) fn print_report(
+    context: &mut Context,
+    args: &RunArgs,
+    done: &Execution,
+) -> anyhow::Result<()> {
+    let mut notes = end_notes(args, done);
+    for (stream, kept, written) in [
+        ("standard output", done.stdout.len(), done.written[0]),
         ("standard error", done.stderr.len(), done.written[1]),
     ] {
         if written > kept as u64 {
-            notes.push(format!("its {what} was cut: {kept} of {written} bytes are kept"));
+            notes.push(format!("{stream} was truncated: kept {kept} of {written} bytes"));
         }
     }
-    if let Some(wasm) = done.wasm.as_ref().filter(|wasm| !wasm.left_out.is_empty()) {
-        let left_out = wasm.left_out.iter().map(|path| path.display().to_string());
-        let left_out = left_out.collect::<Vec<_>>().join(", ");
-        notes.push(format!("only folders can be given to a module; it has not: {left_out}"));
+    if let Some(wasm) = done.wasm.as_ref().filter(|wasm| !wasm.skipped_paths.is_empty()) {
+        let skipped = wasm.skipped_paths.iter().map(|path| path.display().to_string());
+        let skipped = skipped.collect::<Vec<_>>().join(", ");
+        notes.push(format!("a module can only access folders; not available to it: {skipped}"));
     }
     if args.seed.is_some() && done.wasm.is_none() {
-        notes.push("a seed fixes nothing of a script; it finds it as RANDOM_SEED".to_owned());
+        notes.push(
+            "--seed does not make scripts deterministic; scripts can read it from RANDOM_SEED"
+                .to_owned(),
+        );
     }
     if done.tier == Some(Tier::B) {
-        let why =
-            "the stronger one cannot be made for it here; `openskills sandbox check` says more";
-        notes.push(format!("it ran in the weaker sandbox: {why}"));
+        let reason = "tier A is not available here; for details, run `openskills sandbox check`";
+        notes.push(format!("the script ran in the weaker sandbox (tier B): {reason}"));
     }
     let calls: BTreeSet<&str> =
         done.violations.iter().map(|violation| violation.call.as_str()).collect();
@@ -74,27 +82,28 @@ pub(super) fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> a
         notes.push(format!("blocked system calls: {calls}"));
     }
     let denied: Vec<&str> =
-        done.reached.iter().filter(|one| !one.allowed).map(|one| one.host.as_str()).collect();
+        done.reached.iter().filter(|host| !host.allowed).map(|host| host.host.as_str()).collect();
     if !denied.is_empty() {
-        notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
+        notes.push(format!("blocked hosts that were not granted: {}", denied.join(", ")));
     }
     notes.extend(done.causes.iter().cloned());
-    if !done.left_out.is_empty() {
-        let left_out = done.left_out.join(", ");
+    if !done.not_granted.is_empty() {
+        let not_granted = done.not_granted.join(", ");
         let note = format!(
-            "the skill declares this, and it was not granted: {left_out}; grant it by --read, --net or --env"
+            "declared but not granted: {not_granted}; grant it with --read, --net or --env"
         );
         context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
     }
-    if let Some(note) = held_back(done) {
+    if let Some(note) = withheld_note(done) {
         context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
     }
     if let Some(note) = &done.note {
-        let refused = if args.dry_run { "a run that is not dry would be refused: " } else { "" };
+        let refused =
+            if args.dry_run { "without --dry-run, this run would be refused: " } else { "" };
         notes.push(format!("{refused}{note}"));
     }
-    if let Some(why) = &done.cannot_undo {
-        notes.push(format!("`openskills undo` cannot take this run back: {why}"));
+    if let Some(reason) = &done.cannot_undo {
+        notes.push(format!("this run cannot be undone: {reason}"));
     }
     if !done.stderr.is_empty() && !done.stderr.ends_with(b"\n") && !notes.is_empty() {
         context.ui.error("\n")?;
@@ -109,39 +118,39 @@ pub(super) fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> a
         context.ui.error(&table(&rows.collect::<Vec<_>>(), context.ui.width))?;
         if let Some(wasm) = &done.wasm {
             let kib = wasm.memory.div_ceil(1 << 10);
-            context.ui.error(&format!("{} steps, {kib} KiB of memory\n", wasm.fuel))?;
+            context.ui.error(&format!("{} units of fuel, {kib} KiB of memory\n", wasm.fuel))?;
         }
     }
-    tell_changes(context, args, done)?;
-    if let Some(error) = &done.not_committed {
+    print_changes(context, args, done)?;
+    if let Some(error) = &done.not_applied {
         context.ui.error(&format!("error: {}\n", safe_line(&error.to_string())))?;
     }
     Ok(())
 }
 
-/// Tells what it changed in its workspace, and what became of that.
-fn tell_changes(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
+/// Prints the changes in the workspace and whether they were applied.
+fn print_changes(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
     if !done.changes.is_empty() && args.workspace.is_some() {
         let undo = args.workspace.as_ref().map(|path| match path.to_str() {
             Some(".") | None => "openskills undo".to_owned(),
             Some(path) => format!("openskills undo --workspace {}", shell_word(path)),
         });
         let undo = undo.filter(|_| done.can_undo).unwrap_or_default();
-        let committed = format!("it changed in the workspace, which `{undo}` takes back");
-        let what = if done.can_undo {
-            committed.as_str()
-        } else if done.committed {
-            "it changed in the workspace"
+        let undoable = format!("changes in the workspace (to revert them, run `{undo}`)");
+        let heading = if done.can_undo {
+            undoable.as_str()
+        } else if done.applied {
+            "changes in the workspace"
         } else if args.dry_run {
-            "it would change in the workspace"
+            "changes that a real run would make in the workspace"
         } else if done.is_dropped() {
-            "it failed, so nothing that it wrote to the workspace was kept"
+            "the script failed, so these changes were not applied"
         } else {
-            "nothing of this was kept"
+            "these changes were not applied"
         };
-        context.ui.error(&format!("{what}:\n"))?;
-        const MOST: usize = 1000;
-        for change in done.changes.iter().take(MOST) {
+        context.ui.error(&format!("{heading}:\n"))?;
+        const MAX_SHOWN: usize = 1000;
+        for change in done.changes.iter().take(MAX_SHOWN) {
             let refused = change
                 .refused
                 .as_ref()
@@ -150,7 +159,7 @@ fn tell_changes(context: &mut Context, args: &RunArgs, done: &Execution) -> anyh
             let line = format!("  {} {}{refused}", change.kind.as_str(), change.shown());
             context.ui.error(&format!("{}\n", safe_line(&line)))?;
         }
-        if let Some(more) = done.changes.len().checked_sub(MOST).filter(|more| *more > 0) {
+        if let Some(more) = done.changes.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
             context.ui.error(&format!("  and {more} more\n"))?;
         }
     }
@@ -168,7 +177,7 @@ impl RunJson {
             exit_code: code_of(done).number(),
             interrupted: done.interrupted,
             output: done.json.clone(),
-            output_cut: done.written[0] > done.stdout.len() as u64
+            output_truncated: done.written[0] > done.stdout.len() as u64
                 || done.written[1] > done.stderr.len() as u64,
             violations: done
                 .violations
@@ -187,16 +196,16 @@ impl RunJson {
                     refused: change.refused.clone(),
                 })
                 .collect(),
-            held_back: done.held_back.iter().map(ToString::to_string).collect(),
-            committed: done.committed,
+            withheld: done.withheld.iter().map(ToString::to_string).collect(),
+            applied: done.applied,
             can_undo: done.can_undo,
             cannot_undo: done.cannot_undo.clone(),
-            not_committed: done.not_committed.as_ref().map(ToString::to_string),
+            not_applied: done.not_applied.as_ref().map(ToString::to_string),
             causes: done.causes.clone(),
             interpreter: done.interpreter.as_ref().map(|path| path.display().to_string()),
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
-            reached: done.reached.iter().map(|one| (one.host.clone(), one.allowed)).collect(),
-            not_granted: done.left_out.clone(),
+            hosts: done.reached.iter().map(|host| (host.host.clone(), host.allowed)).collect(),
+            not_granted: done.not_granted.clone(),
             review: done.review.clone(),
             wasm: done.wasm.as_ref().map(|wasm| WasmJson {
                 module_sha256: wasm.module.to_string(),

@@ -1,13 +1,13 @@
-//! What a run changed is looked at, and committed by the trusted side alone.
+//! The changes of a run are inspected and applied outside of the sandbox.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use sandbox::{CommitError, Layer, Limits};
+use sandbox::{ApplyError, Layer, Limits};
 
 use crate::world::World;
 
-/// Runs a script and returns its layer, with the changes as lines.
+/// Runs a script; returns its layer, and the changes as lines.
 fn changed(world: &World, script: &str) -> (Layer, String) {
     let mut spec = world.spec("/bin/bash", &["-c", script]);
     spec.limits = Limits::default();
@@ -24,7 +24,7 @@ fn changed(world: &World, script: &str) -> (Layer, String) {
     (layer, lines)
 }
 
-/// A workspace that is small is copied for the run; one that is not gets a layer above it.
+/// A small workspace is copied for the run; a large one gets an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Size {
     Small,
@@ -41,12 +41,12 @@ fn world(size: Size) -> World {
 }
 
 #[test]
-fn changes_are_seen_and_committed() {
-    changes_of(Size::Small);
-    changes_of(Size::Large);
+fn changes_are_listed_and_applied() {
+    check_changes(Size::Small);
+    check_changes(Size::Large);
 }
 
-fn changes_of(size: Size) {
+fn check_changes(size: Size) {
     let world = world(size);
     for folder in ["work/old/deep", "work/replaced"] {
         fs::create_dir_all(world.path(folder)).unwrap();
@@ -61,20 +61,22 @@ fn changes_of(size: Size) {
     ] {
         world.write(name, text);
     }
-    let script = "printf after > edited; rm gone; rm -rf old; mkdir -p new/folder; printf x > 'new/folder/ü b'; chmod 755 'new/folder/ü b'; \
+    let script = "printf after > edited; rm gone; rm -rf old; mkdir -p new/folder; \
+                  printf x > 'new/folder/ü b'; chmod 755 'new/folder/ü b'; \
                   ln -s folder new/link; touch touched; rm -rf replaced; mkdir replaced; printf y > replaced/b";
     let (layer, lines) = changed(&world, script);
     assert_eq!(
         lines,
-        "modified edited\ndeleted gone\nfolder new\nfolder new/folder\nadded new/folder/ü b\nlink new/link\ndeleted old\ndeleted old/deep\ndeleted old/deep/a\ndeleted replaced/a\nadded replaced/b\n"
+        "modified edited\ndeleted gone\nfolder new\nfolder new/folder\nadded new/folder/ü b\nlink new/link\n\
+         deleted old\ndeleted old/deep\ndeleted old/deep/a\ndeleted replaced/a\nadded replaced/b\n"
     );
     assert_eq!(
         fs::read_to_string(world.path("work/edited")).unwrap(),
         "before",
-        "nothing is done yet"
+        "nothing is applied yet"
     );
     assert_eq!(layer.read("edited".as_ref(), 3).unwrap(), b"aft");
-    layer.commit(&layer.changes().unwrap()).unwrap();
+    layer.apply(&layer.changes().unwrap()).unwrap();
     assert_eq!(fs::read_to_string(world.path("work/edited")).unwrap(), "after");
     assert!(!world.path("work/gone").exists() && !world.path("work/old").exists());
     assert_eq!(fs::read_to_string(world.path("work/replaced/b")).unwrap(), "y");
@@ -85,12 +87,12 @@ fn changes_of(size: Size) {
     assert_eq!(
         fs::read_dir(world.path("work")).unwrap().count(),
         if size == Size::Large { 6 } else { 5 },
-        "nothing else is left"
+        "no other files are left behind"
     );
 }
 
 #[test]
-fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
+fn a_refused_change_prevents_all_others_from_being_applied() {
     let world = World::new();
     for (script, refused) in [
         ("echo x > plain; ln -s /etc/passwd l", "link l refused"),
@@ -102,11 +104,13 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
         ),
         ("echo x > plain; echo steer > CLAUDE.md", "added CLAUDE.md refused"),
         (
-            "echo x > plain; mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/x' > docs/HEAD; echo '[core]' > docs/config",
+            "echo x > plain; mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/x' > docs/HEAD; \
+             echo '[core]' > docs/config",
             "added docs/HEAD refused",
         ),
         (
-            "echo x > plain; mkdir -p docs/Objects docs/Refs; echo 'ref: refs/heads/x' > docs/head; echo '[core]' > docs/config",
+            "echo x > plain; mkdir -p docs/Objects docs/Refs; echo 'ref: refs/heads/x' > docs/head; \
+             echo '[core]' > docs/config",
             "added docs/config refused",
         ),
         ("echo x > plain; echo steer > AGENTſ.md", "added AGENTſ.md refused"),
@@ -143,15 +147,15 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
     ] {
         let (layer, lines) = changed(&world, script);
         assert!(lines.contains(refused), "{script}: {lines}");
-        let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
-        assert!(matches!(error, CommitError::Refused { .. }), "{error}");
+        let error = layer.apply(&layer.changes().unwrap()).unwrap_err();
+        assert!(matches!(error, ApplyError::Refused { .. }), "{error}");
         assert_eq!(fs::read_dir(world.path("work")).unwrap().count(), 0, "{script}");
     }
 }
 
-/// A link of the user's may lead out; a run's may not, by way of it either.
+/// A link of the user may lead out of the workspace. A link of a run may not, not even through such a link.
 #[test]
-fn a_link_that_leads_out_by_another_link_is_not_committed() {
+fn a_link_that_leads_out_through_another_link_is_refused() {
     for size in [Size::Small, Size::Large] {
         let world = world(size);
         fs::create_dir_all(world.path("work/sub")).unwrap();
@@ -171,48 +175,48 @@ fn a_link_that_leads_out_by_another_link_is_not_committed() {
         ] {
             let (layer, lines) = changed(&world, script);
             assert!(lines.contains("n refused"), "{size:?} {script}: {lines}");
-            let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
-            assert!(matches!(error, CommitError::Refused { .. }), "{error}");
+            let error = layer.apply(&layer.changes().unwrap()).unwrap_err();
+            assert!(matches!(error, ApplyError::Refused { .. }), "{error}");
         }
         let (layer, lines) = changed(&world, "echo x > sub/x; ln -s inside/x n; ln -s nowhere m");
         assert!(!lines.contains("refused"), "{lines}");
-        layer.commit(&layer.changes().unwrap()).unwrap();
+        layer.apply(&layer.changes().unwrap()).unwrap();
         assert_eq!(fs::read_to_string(world.path("work/n")).unwrap(), "x\n");
     }
 }
 
 #[test]
-fn what_somebody_else_changed_is_a_conflict_and_no_link_is_followed() {
-    conflicts_of(Size::Small);
-    conflicts_of(Size::Large);
+fn concurrent_changes_are_conflicts_and_links_are_not_followed() {
+    check_conflicts(Size::Small);
+    check_conflicts(Size::Large);
 }
 
-fn conflicts_of(size: Size) {
+fn check_conflicts(size: Size) {
     let world = world(size);
     world.write("work/a", "before");
     world.write("work/b", "before");
     let (layer, _) = changed(&world, "echo run > a; echo run > b; echo run > c");
     world.write("work/b", "user");
-    let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
-    assert!(matches!(error, CommitError::Conflict { .. }), "{error}");
-    assert_eq!(fs::read_to_string(world.path("work/a")).unwrap(), "before", "nothing is committed");
+    let error = layer.apply(&layer.changes().unwrap()).unwrap_err();
+    assert!(matches!(error, ApplyError::Conflict { .. }), "{error}");
+    assert_eq!(fs::read_to_string(world.path("work/a")).unwrap(), "before", "nothing is applied");
     world.write("work/b", "before");
     let (layer, _) = changed(&world, "echo run > c");
     world.write("work/c", "user");
-    assert!(layer.commit(&layer.changes().unwrap()).is_err(), "it was made meanwhile");
-    // A folder that became a link after the run looked at it.
+    assert!(layer.apply(&layer.changes().unwrap()).is_err(), "it was created meanwhile");
+    // A folder is replaced by a link after the changes were listed.
     fs::create_dir(world.path("work/d")).unwrap();
     let (layer, _) = changed(&world, "echo evil > d/authorized_keys");
     let changes = layer.changes().unwrap();
     fs::remove_dir(world.path("work/d")).unwrap();
     symlink(world.path("home/.ssh"), world.path("work/d")).unwrap();
-    assert!(layer.commit(&changes).is_err());
+    assert!(layer.apply(&changes).is_err());
     assert!(!world.path("home/.ssh/authorized_keys").exists());
 }
 
-/// What the run did not touch is as its owner left it, whatever he did meanwhile.
+/// The user's changes to files that the run did not touch are kept.
 #[test]
-fn what_a_run_left_alone_stays_as_it_is() {
+fn files_that_a_run_did_not_touch_stay_unchanged() {
     for size in [Size::Small, Size::Large] {
         let world = world(size);
         for name in ["work/edited", "work/other", "work/third"] {
@@ -224,24 +228,24 @@ fn what_a_run_left_alone_stays_as_it_is() {
         world.write("work/other", "user");
         world.write("work/new", "user");
         fs::remove_file(world.path("work/third")).unwrap();
-        layer.commit(&layer.changes().unwrap()).unwrap();
+        layer.apply(&layer.changes().unwrap()).unwrap();
         let read = |name: &str| fs::read_to_string(world.path(name)).unwrap();
         assert_eq!(read("work/edited"), "run\n");
         assert_eq!((read("work/other"), read("work/new")), ("user".into(), "user".into()));
         assert!(!world.path("work/third").exists());
-        // A folder that the run removed, and in which somebody else made a file.
+        // The run removes a folder in which the user then creates a file.
         fs::create_dir(world.path("work/folder")).unwrap();
         let (layer, lines) = changed(&world, "rmdir folder; echo x > first");
         assert_eq!(lines, "added first\ndeleted folder\n");
         let changes = layer.changes().unwrap();
         world.write("work/folder/file", "user");
-        assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
-        assert!(!world.path("work/first").exists(), "nothing is committed");
+        assert!(matches!(layer.apply(&changes), Err(ApplyError::Conflict { .. })));
+        assert!(!world.path("work/first").exists(), "nothing is applied");
         assert_eq!(read("work/folder/file"), "user");
     }
 }
 
-/// `rename(2)` of a folder that was there, without the help of `mv`.
+/// Renames an existing folder with `rename(2)`; `mv` would fall back to copying.
 #[test]
 fn folders_of_a_small_workspace_can_be_renamed() {
     let rename = "perl -e 'rename(\"folder\", \"moved\") or exit 7'";
@@ -251,11 +255,11 @@ fn folders_of_a_small_workspace_can_be_renamed() {
     fs::set_permissions(world.path("work/folder/a"), fs::Permissions::from_mode(0o750)).unwrap();
     let (layer, lines) = changed(&world, rename);
     assert_eq!(lines, "deleted folder\ndeleted folder/a\nfolder moved\nadded moved/a\n");
-    layer.commit(&layer.changes().unwrap()).unwrap();
+    layer.apply(&layer.changes().unwrap()).unwrap();
     assert!(!world.path("work/folder").exists());
     let mode = fs::metadata(world.path("work/moved/a")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o750);
-    // Times are those of the files: programs compare them.
+    // The copies have the times of the original files, because programs compare them.
     let script = "test \"$(stat -c %Y moved/a)\" -lt 1000000001 || exit 9";
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     fs::File::options()
@@ -264,23 +268,23 @@ fn folders_of_a_small_workspace_can_be_renamed() {
         .unwrap()
         .set_modified(old)
         .unwrap();
-    let outcome = world.held(sandbox::Tier::A, script);
-    crate::world::good(&outcome);
-    // What cannot be copied lies below a layer, and what is in it is seen.
+    let outcome = world.sandboxed(sandbox::Tier::A, script);
+    crate::world::successful_output(&outcome);
+    // A workspace that cannot be copied, because it contains a socket, gets an overlay.
     fs::create_dir(world.path("work/folder")).unwrap();
     std::os::unix::net::UnixListener::bind(world.path("work/socket")).unwrap();
     let (_, lines) = changed(&world, &format!("{rename}; test $? = 7 && echo x > seen"));
     assert_eq!(lines, "added seen\n");
 }
 
-/// A socket in a workspace that may only be read is not a way out.
 #[test]
-fn a_socket_in_a_workspace_that_may_only_be_read_cannot_be_reached() {
+fn a_socket_in_a_read_only_workspace_cannot_be_reached() {
     let world = World::new();
     let listener = std::os::unix::net::UnixListener::bind(world.path("work/socket")).unwrap();
     listener.set_nonblocking(true).unwrap();
-    let connect = "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"socket\"); s.send(b\"x\")'";
-    world.free(connect);
+    let connect = "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"socket\"); \
+                   s.send(b\"x\")'";
+    world.unsandboxed(connect);
     assert!(listener.accept().is_ok(), "it works without a sandbox");
     let mut spec = world.spec("/bin/bash", &["-c", &format!("ls; {connect}; echo x > new")]);
     spec.workspace =
@@ -292,39 +296,39 @@ fn a_socket_in_a_workspace_that_may_only_be_read_cannot_be_reached() {
 }
 
 #[test]
-fn files_and_folders_change_places_and_too_much_is_refused() {
-    places_of(Size::Small);
-    places_of(Size::Large);
+fn files_replace_folders_and_too_large_or_deep_changes_are_refused() {
+    check_replacements(Size::Small);
+    check_replacements(Size::Large);
 }
 
-fn places_of(size: Size) {
+fn check_replacements(size: Size) {
     let world = world(size);
     world.write("work/file", "x");
     fs::create_dir(world.path("work/folder")).unwrap();
     world.write("work/folder/inner", "x");
     let (layer, _) =
         changed(&world, "rm file; mkdir file; echo y > file/new; rm -rf folder; echo z > folder");
-    layer.commit(&layer.changes().unwrap()).unwrap();
+    layer.apply(&layer.changes().unwrap()).unwrap();
     assert_eq!(fs::read_to_string(world.path("work/file/new")).unwrap(), "y\n");
     assert_eq!(fs::read_to_string(world.path("work/folder")).unwrap(), "z\n");
     fs::create_dir_all(world.path("work/d/sub")).unwrap();
     world.write("work/d/sub/old", "x");
     let (layer, lines) = changed(&world, "rm -rf d; mkdir -p d/sub; echo n > d/sub/new");
-    assert_eq!(lines, "added d/sub/new\ndeleted d/sub/old\n", "what was in it before is gone");
+    assert_eq!(lines, "added d/sub/new\ndeleted d/sub/old\n", "its old content is deleted");
     drop(layer);
     let world = World::new();
     let (layer, _) = changed(&world, "truncate -s 900M sparse");
-    assert!(matches!(layer.commit(&layer.changes().unwrap()), Err(CommitError::TooLarge { .. })));
+    assert!(matches!(layer.apply(&layer.changes().unwrap()), Err(ApplyError::TooLarge { .. })));
     let deep = "d=.; for i in $(seq 90); do d=$d/d; done; mkdir -p $d";
     let mut running = sandbox::start(&world.spec("/bin/bash", &["-c", deep])).unwrap();
     let layer = running.take_layer().unwrap();
     running.wait().unwrap();
-    assert!(matches!(layer.changes(), Err(CommitError::TooDeep { .. })));
+    assert!(matches!(layer.changes(), Err(ApplyError::TooDeep { .. })));
 }
 
-/// A link is no file that is written through: what comes in its place is a change of its own, after the link went.
+/// Links are not followed: a file or folder that replaces a link is a change of its own, after the link's deletion.
 #[test]
-fn links_and_rights_of_folders_are_changes() {
+fn links_and_permissions_of_folders_are_changes() {
     for size in [Size::Small, Size::Large] {
         let world = world(size);
         world.write("work/file", "x");
@@ -338,21 +342,23 @@ fn links_and_rights_of_folders_are_changes() {
             fs::set_permissions(world.path(name), fs::Permissions::from_mode(mode)).unwrap();
         };
         rights("work/closed", 0o755);
-        let script = "rm to_file; echo y > to_file; rm to_folder; mkdir to_folder; echo z > to_folder/new; rm file; ln -s to_file file; \
+        let script = "rm to_file; echo y > to_file; rm to_folder; mkdir to_folder; echo z > to_folder/new; \
+                      rm file; ln -s to_file file; \
                       rm -rf folder; ln -s to_file folder; chmod 700 closed; echo c > closed/in; mkdir -m 710 made";
         let (layer, lines) = changed(&world, script);
         assert_eq!(
             lines,
-            "mode closed\nadded closed/in\ndeleted file\nlink file\ndeleted folder\nlink folder\ndeleted folder/inner\nfolder made\n\
+            "mode closed\nadded closed/in\ndeleted file\nlink file\ndeleted folder\nlink folder\n\
+             deleted folder/inner\nfolder made\n\
              deleted to_file\nadded to_file\ndeleted to_folder\nfolder to_folder\nadded to_folder/new\n",
             "{size:?}"
         );
         let changes = layer.changes().unwrap();
-        // Somebody else's rights are a conflict, as their files are.
+        // Permissions that the user changed are a conflict too.
         rights("work/closed", 0o711);
-        assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })), "{size:?}");
+        assert!(matches!(layer.apply(&changes), Err(ApplyError::Conflict { .. })), "{size:?}");
         rights("work/closed", 0o755);
-        layer.commit(&changes).unwrap();
+        layer.apply(&changes).unwrap();
         let mode = |name: &str| {
             fs::symlink_metadata(world.path(name)).unwrap().permissions().mode() & 0o777
         };
@@ -363,7 +369,7 @@ fn links_and_rights_of_folders_are_changes() {
     }
 }
 
-/// Runs a script and returns what it changed; `meanwhile` happens on the host before anything is committed.
+/// Runs a script and returns its changes; calls `meanwhile` on the host before they are listed.
 fn with_user(
     world: &World,
     script: &str,
@@ -381,9 +387,9 @@ fn with_user(
     (layer, changes)
 }
 
-/// What the user moves into a folder that the run replaced or made is not the run's to delete or to overwrite.
+/// Files that the user moves into a folder that the run replaced or created are neither deleted nor overwritten.
 #[test]
-fn what_the_user_moved_meanwhile_stays() {
+fn files_that_the_user_moved_meanwhile_are_kept() {
     for size in [Size::Small, Size::Large] {
         let world = world(size);
         fs::create_dir_all(world.path("work/build")).unwrap();
@@ -397,7 +403,7 @@ fn what_the_user_moved_meanwhile_stays() {
         let (layer, changes) = with_user(&world, script, || {
             fs::rename(world.path("work/precious"), world.path("work/build/precious")).unwrap();
         });
-        let done = layer.commit(&changes);
+        let done = layer.apply(&changes);
         let kept = |name: &str| fs::read_to_string(world.path(name)).unwrap();
         assert_eq!(kept("work/build/precious/t1"), "user", "{done:?}");
         assert_eq!(kept("work/build/precious/sub/t2"), "user");
@@ -405,14 +411,14 @@ fn what_the_user_moved_meanwhile_stays() {
         let (layer, changes) = with_user(&world, "mkdir -p taken; echo run > taken/t1", || {
             fs::rename(world.path("work/precious"), world.path("work/taken")).unwrap();
         });
-        assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })), "{size:?}");
+        assert!(matches!(layer.apply(&changes), Err(ApplyError::Conflict { .. })), "{size:?}");
         assert_eq!(kept("work/taken/t1"), "user");
     }
 }
 
-/// A change that cannot be made leaves everything as it was, however late it shows.
+/// If one change cannot be applied, everything stays as it was, however late it fails.
 #[test]
-fn a_commit_that_fails_in_the_middle_is_taken_back() {
+fn a_failure_partway_is_rolled_back() {
     let world = World::new();
     fs::create_dir(world.path("work/data")).unwrap();
     for name in ["data/p1", "data/p2", "edited"] {
@@ -434,34 +440,34 @@ fn a_commit_that_fails_in_the_middle_is_taken_back() {
     let (layer, _) = changed(&world, "mv data closed/data; echo run > edited; echo x > added");
     let changes = layer.changes().unwrap();
     let before = tree(&world);
-    // Somebody makes the place that the last step needs: everything before it is taken back.
+    // Something creates the path that the last step needs: all steps before it are rolled back.
     fs::create_dir(world.path("work/closed/data")).unwrap();
-    assert!(layer.commit(&changes).is_err());
+    assert!(layer.apply(&changes).is_err());
     fs::remove_dir(world.path("work/closed/data")).unwrap();
     assert_eq!(tree(&world), before, "nothing is changed, and nothing is left behind");
-    layer.commit(&changes).unwrap();
+    layer.apply(&changes).unwrap();
     assert_eq!(fs::read_to_string(world.path("work/closed/data/p1")).unwrap(), "user");
-    // As somebody who may write everywhere this proves nothing.
+    // Root may write everywhere, so this would prove nothing.
     if !rustix::process::geteuid().is_root() {
         fs::set_permissions(world.path("work/closed"), fs::Permissions::from_mode(0o555)).unwrap();
         let (layer, _) = changed(&world, "mkdir closed/new; echo run > edited");
         let changes = layer.changes().unwrap();
-        assert!(matches!(layer.commit(&changes), Err(CommitError::Io { .. })));
+        assert!(matches!(layer.apply(&changes), Err(ApplyError::Io { .. })));
         assert_eq!(fs::read_to_string(world.path("work/edited")).unwrap(), "run\n");
         fs::set_permissions(world.path("work/closed"), fs::Permissions::from_mode(0o755)).unwrap();
         let (layer, _) = changed(&world, "echo again > edited; echo z > zz; chmod 0 zz");
-        assert!(layer.commit(&layer.changes().unwrap()).is_err());
+        assert!(layer.apply(&layer.changes().unwrap()).is_err());
         assert_eq!(
             fs::read_to_string(world.path("work/edited")).unwrap(),
             "run\n",
-            "not half of it"
+            "nothing is applied"
         );
     }
 }
 
-/// Hooks of a repository without a working tree run as well; a kind that changed is a conflict.
+/// Hooks of a bare repository run as well. A file that became a folder is a conflict.
 #[test]
-fn repositories_and_kinds_are_left_alone() {
+fn bare_repositories_and_replaced_file_types_stay_unchanged() {
     let world = World::new();
     let made = std::process::Command::new("git")
         .args(["init", "-q", "--bare"])
@@ -471,7 +477,7 @@ fn repositories_and_kinds_are_left_alone() {
         let (layer, lines) =
             changed(&world, "mkdir -p r.git/hooks; echo x > r.git/hooks/post-update");
         assert!(lines.contains("refused"), "{lines}");
-        assert!(layer.commit(&layer.changes().unwrap()).is_err());
+        assert!(layer.apply(&layer.changes().unwrap()).is_err());
         assert!(!world.path("work/r.git/hooks/post-update").exists());
     }
     let world = World::new();
@@ -482,14 +488,14 @@ fn repositories_and_kinds_are_left_alone() {
         fs::remove_file(world.path("work/f")).unwrap();
         fs::create_dir(world.path("work/f")).unwrap();
     });
-    assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
+    assert!(matches!(layer.apply(&changes), Err(ApplyError::Conflict { .. })));
     assert!(world.path("work/f").is_dir() && !world.path("work/a").exists());
     let (layer, changes) = with_user(&world, "mkdir d", || world.write("work/d", "user"));
-    assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
+    assert!(matches!(layer.apply(&changes), Err(ApplyError::Conflict { .. })));
 }
 
 #[test]
-fn what_a_protected_name_leads_to_is_protected() {
+fn the_target_of_a_protected_link_is_protected() {
     for size in [Size::Small, Size::Large] {
         let world = world(size);
         for folder in ["work/docs", "work/cfg"] {
@@ -506,14 +512,15 @@ fn what_a_protected_name_leads_to_is_protected() {
         }
         assert!(lines.contains("docs/other\n"), "{size:?}: {lines}");
         let changes = layer.changes().unwrap();
-        assert!(matches!(layer.commit(&changes), Err(CommitError::Refused { .. })));
+        assert!(matches!(layer.apply(&changes), Err(ApplyError::Refused { .. })));
         assert_eq!(fs::read_to_string(world.path("work/docs/AI.md")).unwrap(), "x");
     }
 }
 
-/// By whatever way a protected name leads to a file: through other links, out of the workspace and back, to nothing yet.
+/// The target is protected however the link leads to it: through other links, out of the workspace and back, or to a
+/// file that does not exist yet.
 #[test]
-fn no_way_to_what_a_protected_name_leads_to_is_open() {
+fn the_target_of_a_protected_link_is_protected_however_it_is_reached() {
     for size in [Size::Small, Size::Large] {
         for (target, script, refused) in [
             ("$PWD/r", "echo evil > r", "r"),

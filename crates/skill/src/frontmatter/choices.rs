@@ -1,4 +1,4 @@
-//! The words that fields with a few values take. The parser reads them, the schema publishes them.
+//! The allowed values of enumerated fields, used by both the parser and the published schema.
 
 use super::{Context, CortezaTrust, Interaction, ModelInvocation, Shell, SideEffect};
 
@@ -35,5 +35,5 @@ pub(crate) const INTERACTION: &[(&str, Interaction)] = &[
     ("oneshot", Interaction::Returning),
 ];
 
-/// The one format of corteza there is.
+/// The only supported corteza format.
 pub(crate) const SKILL_FORMAT: &str = "corteza.skill/v1";
