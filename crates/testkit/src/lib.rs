@@ -1,6 +1,6 @@
-//! What tests stand on: an environment of their own, trees of files from one literal, real programs.
+//! Support for tests: isolated environments, file trees from a literal, real programs.
 //!
-//! Only ever a dev-dependency. [`tidy`] and [`promises`] hold the checks of the repository itself.
+//! Used only as a dev-dependency. [`tidy`] and [`promises`] contain the checks of the repository itself.
 
 pub mod corpus;
 mod env;
@@ -11,8 +11,10 @@ mod pages;
 pub mod promises;
 mod schema_page;
 mod skip;
+mod stable;
 pub mod tidy;
 mod tree;
+pub mod words;
 
 pub use env::{Run, TestEnv};
 pub use fault::Fault;
@@ -21,4 +23,5 @@ pub use help::whole_help;
 pub use pages::{same_pages, same_section};
 pub use schema_page::schema_page;
 pub use skip::skip;
+pub use stable::stable;
 pub use tree::{entries, write_tree};

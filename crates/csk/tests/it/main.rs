@@ -1,4 +1,4 @@
-//! The tests of csk: the real program, real git repositories, real folders.
+//! Tests of csk with the real program, real git repositories and real folders.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
@@ -13,6 +13,7 @@ mod content;
 mod doctor;
 mod editing;
 mod first_hour;
+mod flows;
 mod frame;
 mod global;
 mod hostile;
@@ -142,7 +143,7 @@ impl World {
         );
     }
 
-    /// Puts a `git` before the real one, which does `what` when its arguments match `pattern`.
+    /// Puts a wrapper for `git` on PATH, which first runs `what` if the arguments match `pattern`.
     fn wrap_git(&mut self, pattern: &str, what: &str) {
         let script = format!(
             "#!/bin/sh\ncase \"$*\" in {pattern}) {what};; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n"
@@ -153,7 +154,7 @@ impl World {
         self.env = std::mem::take(&mut self.env).var("PATH", &path);
     }
 
-    /// Writes a file that may be executed.
+    /// Writes an executable file.
     fn program(&self, path: &str, text: &str) {
         self.env.write(path, text.as_bytes());
         fs::set_permissions(self.env.path(path), PermissionsExt::from_mode(0o755)).unwrap();
@@ -163,7 +164,7 @@ impl World {
         self.env.run(env!("CARGO_BIN_EXE_csk"), arguments)
     }
 
-    /// Installs, and expects it to succeed.
+    /// Installs and checks that it succeeds.
     fn install(&self) -> Run {
         let run = self.csk("install app");
         assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
@@ -183,7 +184,7 @@ impl World {
             .unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
     }
 
-    /// Returns every file and link below a folder of the app, sorted, with its content.
+    /// Returns the paths of all files and symlinks below a folder of the app, sorted.
     fn listing(&self, folder: &str) -> String {
         let call = format!("cd app/{folder} 2>/dev/null && find . ! -type d | sort");
         self.env.run_args("sh", &["-c", &call]).stdout

@@ -9,6 +9,7 @@ mod check_tool;
 mod corteza;
 mod declared;
 mod failures;
+mod flows;
 mod frame;
 mod fuzz;
 mod gate;
