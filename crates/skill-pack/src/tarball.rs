@@ -56,8 +56,8 @@ pub fn tar_entries(
         return Err(PackError::Malformed("data after the end of the archive".to_owned()));
     }
     if unpacked.len() as u64 > limit {
-        let found = unpacked.len() as u64;
-        return Err(PackError::Limit { what: "total size in bytes", found, limit: MAX_BYTES });
+        let (what, size) = ("the content".to_owned(), unpacked.len() as u64);
+        return Err(PackError::Size { what, size, limit: MAX_BYTES });
     }
     check_headers(&unpacked)?;
     let mut end = 0;

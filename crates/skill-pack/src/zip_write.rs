@@ -122,7 +122,7 @@ fn length(length: usize) -> Result<u32, PackError> {
 fn short(length: usize) -> Result<u16, PackError> {
     let (found, limit) = (length as u64, u64::from(u16::MAX));
     u16::try_from(length).map_err(|_| PackError::Limit {
-        what: "file name length in bytes",
+        what: "bytes in a file name",
         found,
         limit,
     })

@@ -6,8 +6,8 @@ use std::fs;
 
 use csk_core::output::{SkillCheckJson, VERSION};
 use skill::{
-    AGENT_MANIFEST_FILE, Code, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest,
-    SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
+    AGENT_MANIFEST_FILE, ByteSize, Code, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES,
+    Manifest, SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
 };
 use skill_fs::{AbsPath, read_text};
 use term::{Failure, HelpText, safe_line};
@@ -43,10 +43,10 @@ Writes: nothing
 
 Keys of csk-skill.json, for skills that provide or need commands:
   schema_version  1, 2 or 3
-  runtime_roots   since 2: folders with files that commands need; agents do not see them
+  runtime_roots   schema_version 2 or later: folders with files that commands need; agents do not see them
   commands        {NAME: {type: script, unix_path, win_path}}: a command the skill provides; \
 {NAME: {type: system, command, hint}}: a program that must be on PATH
-  capabilities    since 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
+  capabilities    schema_version 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
     exit_codes: &[
         ExitCode::Done.when("the skill is valid"),
         ExitCode::Failed.when("the skill is invalid"),
@@ -88,7 +88,8 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<E
         .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
         return Err(Failure::usage(format!(
-            "`{path}` is not a regular file, or is larger than {MAX_SKILL_FILE_BYTES} bytes"
+            "`{path}` is not a regular file, or is larger than {}",
+            ByteSize(MAX_SKILL_FILE_BYTES)
         ))
         .into());
     }

@@ -56,7 +56,7 @@ pub struct RuleJson {
     pub version: u32,
     /// The stable ID: `DEL-01`.
     pub id: &'static str,
-    /// The readable name.
+    /// The human-readable name.
     pub name: &'static str,
     /// The usual severity: `info`, `low`, `medium`, `high` or `critical`.
     pub severity: &'static str,

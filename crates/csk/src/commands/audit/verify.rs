@@ -159,7 +159,7 @@ fn note_unused_suppressions(
             (true, true) => continue,
         };
         let (rule, path) = (&one.rule, safe_line(&one.path));
-        context.ui.error(&format!("note: suppression of {rule} in {path} {status}\n"))?;
+        context.ui.error(&format!("note: the suppression of {rule} in {path} {status}\n"))?;
     }
     Ok(())
 }
