@@ -38,7 +38,7 @@ Files:
 Environment:
   CSK_CONFIG        config file to use; csk keeps its state next to it
   CSK_HOME          folder for csk's state
-  CSK_ALLOW_FILE    set to 1 to allow cloning from local paths, like allow_local_sources in the config
+  CSK_ALLOW_FILE    set to 1 to allow cloning from local paths; same as allow_local_sources in the config
   CSK_LOCK_TIMEOUT  seconds to wait for another csk process (default: 30, or 600 if it is fetching)
   CSK_LOCKED, CSK_OFFLINE, CSK_FROZEN
                     same as --locked, --offline and --frozen

@@ -55,13 +55,13 @@ pub enum PackError {
     },
     /// The compression ratio is higher than that of any ordinary file.
     #[error(
-        "`{name}` expands from {} to {} when unpacked, more than {MAX_RATIO} times its size",
+        "{what} expands from {} to {} when unpacked, more than {MAX_RATIO} times its compressed size",
         ByteSize(*packed),
         ByteSize(*size)
     )]
     Bomb {
-        /// The name of the entry.
-        name: String,
+        /// What expands: an entry, or the whole archive.
+        what: String,
         /// The compressed size.
         packed: u64,
         /// The uncompressed size, as far as it was read.
@@ -113,7 +113,9 @@ impl PackError {
             Self::Unsupported(_) => Some("repack it with `openskills pack DIR`"),
             Self::Name { .. } => Some("rename it, or leave it out of the skill"),
             Self::Kind { .. } => Some("replace a symlink with a copy of its target"),
-            Self::Limit { .. } | Self::Size { .. } => Some("remove files that the skill does not need"),
+            Self::Limit { .. } | Self::Size { .. } => {
+                Some("remove files that the skill does not need")
+            }
             Self::NoSkillFile(_) => Some("pass a skill folder, which contains a SKILL.md"),
             Self::Signature(_) => Some("download it again, or contact whoever signed it"),
             Self::NotSigned(_) => Some("pass a readable SSH key: --sign ~/.ssh/id_ed25519"),

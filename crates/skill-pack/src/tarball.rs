@@ -49,7 +49,7 @@ pub fn tar_entries(
         unpacked.extend_from_slice(&chunk[..count]);
         let size = unpacked.len() as u64;
         if size > SMALL && size > packed.saturating_mul(MAX_RATIO) {
-            return Err(PackError::Bomb { name: "the tarball".to_owned(), packed, size });
+            return Err(PackError::Bomb { what: "the archive".to_owned(), packed, size });
         }
     }
     if !decoder.into_inner().into_inner().is_empty() {

@@ -86,8 +86,9 @@ impl Tree {
                 ));
             }
             [one, other, ..] => {
-                let message =
-                    format!("expected one folder at the root of the archive, found `{one}` and `{other}`");
+                let message = format!(
+                    "expected one folder at the root of the archive, found `{one}` and `{other}`"
+                );
                 return Err(PackError::Root(message));
             }
         };

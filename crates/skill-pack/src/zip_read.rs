@@ -89,7 +89,7 @@ pub fn zip_entries(
     // Many small bombs add up to a large one.
     let size = directory.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size as u64));
     if size > 8 * SMALL && size > packed.saturating_mul(MAX_RATIO) {
-        return Err(PackError::Bomb { name: "the archive".to_owned(), packed, size });
+        return Err(PackError::Bomb { what: "the archive".to_owned(), packed, size });
     }
     let mut remaining = MAX_BYTES;
     let mut ranges = Vec::new();
@@ -299,7 +299,7 @@ fn unpack(entry: &DirectoryEntry, data: &[u8], remaining: u64) -> Result<Vec<u8>
         return Err(PackError::Size { what, size, limit: MAX_BYTES });
     }
     if size > SMALL && size > packed.saturating_mul(MAX_RATIO) {
-        return Err(PackError::Bomb { name: name.clone(), packed, size });
+        return Err(PackError::Bomb { what: format!("`{name}`"), packed, size });
     }
     let content = match entry.method {
         0 => data.to_vec(),

@@ -284,11 +284,9 @@ fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> anyhow::Resu
             (None, None) => name.clone(),
         },
         path: match (&flags.path, existing) {
-            (Some(path), _) => Some(
-                RelPath::new(path.trim_end_matches('/')).map_err(|error| {
-                    Failure::usage(format!("invalid --path `{path}`: {}", error.reason()))
-                })?,
-            ),
+            (Some(path), _) => Some(RelPath::new(path.trim_end_matches('/')).map_err(|error| {
+                Failure::usage(format!("invalid --path `{path}`: {}", error.reason()))
+            })?),
             (None, existing) => existing.and_then(|existing| existing.path.clone()),
         },
         git: flags.git.clone().or_else(|| existing.and_then(|existing| existing.git.clone())),

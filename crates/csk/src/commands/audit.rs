@@ -80,7 +80,7 @@ pub(crate) struct AuditArgs {
     /// Explain a rule: what it detects and why it matters
     #[arg(long, value_name = "RULE", conflicts_with_all = ["target", "diff"])]
     explain: Option<String>,
-    /// Pin a bundle that you have reviewed, so that --strict accepts it unless it is rated BLOCK
+    /// Pin a bundle that you have reviewed, so that strict audits accept it unless it is rated BLOCK
     #[arg(long, value_name = "DIGEST", requires = "reason", conflicts_with_all = ["target", "diff", "revoke", "suppress"])]
     allow: Option<String>,
     /// Never install this bundle, or anything from this source

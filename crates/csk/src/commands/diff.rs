@@ -20,7 +20,7 @@ const HELP: HelpText = HelpText {
     text: "\
 Shows what an upgrade would change in each skill: files (command files are listed under runtime/), SKILL.md text, \
 commands, required programs and declared capabilities. It compares the installed version with the tag or branch in your \
-local clone; run `csk update` first to fetch. With --local, it shows edits made to the installed files.
+local clone; run `csk update` first to fetch new versions. With --local, it shows edits made to the installed files.
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, the installed skills
 Writes: nothing",

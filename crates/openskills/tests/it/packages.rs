@@ -623,7 +623,7 @@ fn pack_refuses_archives_that_exceed_the_limits_of_install() {
         (
             "for i in $(seq 20); do head -c 900000 /dev/zero > src/pdf/zeros$i; done",
             1,
-            "`the archive` expands",
+            "the archive expands",
             "hint: leave out highly repetitive files",
         ),
         (

@@ -238,7 +238,7 @@ pub struct FindingJson {
     pub evidence: String,
     /// The fingerprint that a suppression refers to.
     pub fingerprint: String,
-    /// The data flow: file, line, what happens there.
+    /// The steps of the data flow: file, line and what happens there.
     pub flow: Vec<(String, usize, String)>,
     /// Why the severity was lowered, or why the user suppressed the finding.
     #[serde(default, alias = "because", skip_serializing_if = "Option::is_none")]
