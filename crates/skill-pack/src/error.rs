@@ -55,9 +55,10 @@ pub enum PackError {
     },
     /// The compression ratio is higher than that of any ordinary file.
     #[error(
-        "{what} expands from {} to {} when unpacked, more than {MAX_RATIO} times its compressed size",
+        "{what} expands from {} to {} when unpacked, more than {} times its compressed size",
         ByteSize(*packed),
-        ByteSize(*size)
+        ByteSize(*size),
+        MAX_RATIO
     )]
     Bomb {
         /// What expands: an entry, or the whole archive.

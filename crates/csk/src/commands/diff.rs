@@ -132,7 +132,9 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> anyhow::Result<Exi
             (true, _) => "no local edits",
             (false, Some(_)) => "no differences",
             // Only the local clones were checked, not the remotes.
-            (false, None) => "nothing newer in the local clones; run `csk update` to fetch",
+            (false, None) => {
+                "nothing newer in the local clones; run `csk update` to fetch new versions"
+            }
         };
         context.ui.note(&format!("{summary}\n"))?;
     }

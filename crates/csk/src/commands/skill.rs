@@ -84,8 +84,10 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<E
     let has = |name: &str| folder.join(name).as_path().exists();
     let is_fallback = !has(SKILL_FILE) && has(SKILL_FILE_FALLBACK);
     let path = folder.join(if is_fallback { SKILL_FILE_FALLBACK } else { SKILL_FILE });
-    let metadata = fs::symlink_metadata(path.as_path())
-        .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
+    let metadata = fs::symlink_metadata(path.as_path()).map_err(|error| {
+        Failure::files(format!("cannot read `{path}`"), error)
+            .with_hint("specify a skill folder, which contains a SKILL.md")
+    })?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
         return Err(Failure::usage(format!(
             "`{path}` is not a regular file, or is larger than {}",
