@@ -39,7 +39,7 @@ Targets:
   SKILL         a skill declared by the project
   DIR           a skill folder, or a folder of skill folders
   REPO@REF      a repository (its name under skills_root, or its path) at a tag, branch or commit
-`list` and `verify` are subcommands; use `./list` to audit a folder with that name.
+`list` and `verify` are subcommands; use `./list` to audit a folder of that name.
 
 Reads:  the skill files; audit/policy.json in csk's home folder; config.json and the repositories if
         the target requires them

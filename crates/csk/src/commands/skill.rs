@@ -18,7 +18,7 @@ use crate::projects::{canonical, located_message};
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks that SKILL.md strictly follows the standard, that its name matches the folder, and that csk-skill.json matches \
+Checks that SKILL.md strictly follows the standard, that the skill's name matches the folder, and that csk-skill.json matches \
 the files in the folder. For more checks, run `openskills validate`.
 
 Reads:  SKILL.md, csk-skill.json and agents/runtime.json in the folder
