@@ -36,9 +36,9 @@ Files:
   .agents/skills/             installed skills; .csk-install.json in each records its source and commit
 
 Environment:
-  CSK_CONFIG        config file to use; csk keeps its state next to it
-  CSK_HOME          folder for csk's state
-  CSK_ALLOW_FILE    set to 1 to allow cloning from local paths, like allow_local_sources in the config
+  CSK_CONFIG        config file to use (default: ~/.cocoaskills/config.json)
+  CSK_HOME          csk's home folder, where it keeps its state (default: the config file's folder)
+  CSK_ALLOW_FILE    set to 1 to allow cloning from local paths; same as allow_local_sources in the config
   CSK_LOCK_TIMEOUT  seconds to wait for another csk process (default: 30, or 600 if it is fetching)
   CSK_LOCKED, CSK_OFFLINE, CSK_FROZEN
                     same as --locked, --offline and --frozen

@@ -160,7 +160,11 @@ impl Context {
         let config_path = match (absolute("CSK_CONFIG")?, &user_home) {
             (Some(path), _) => path,
             (None, Some(home)) => home.join(".cocoaskills/config.json"),
-            (None, None) => return Err(Failure::usage("neither HOME nor CSK_CONFIG is set").into()),
+            (None, None) => {
+                return Err(Failure::usage("neither HOME nor CSK_CONFIG is set")
+                    .with_hint("set CSK_CONFIG to the path of your config file")
+                    .into());
+            }
         };
         let home = match absolute("CSK_HOME")? {
             Some(home) => home,
@@ -342,7 +346,7 @@ impl Context {
         let mode = wanted.unwrap_or(config.audit).max(config.audit);
         if wanted.is_some_and(|wanted| wanted < config.audit) {
             self.ui.error(&format!(
-                "note: the config sets `audit: {}`; --audit cannot weaken it\n",
+                "note: the config sets `audit: {}`; --audit can only make it stricter\n",
                 config.audit.as_str()
             ))?;
         }

@@ -259,7 +259,7 @@ fn by_name(
     }
     if of_project.len() > 1 {
         let names: Vec<String> = of_project.into_iter().map(|(_, name)| name).collect();
-        let what = format!("project `{target}` has {} checkouts", names.len());
+        let what = format!("project `{target}` is ambiguous: it has {} checkouts", names.len());
         return Err(Failure::usage(what)
             .with_hint(format!("use one of: {}", names.join(", ")))
             .into());

@@ -64,7 +64,7 @@ pub fn parse_within(parser: &mut Parser, text: &str, steps: usize) -> Option<Tre
 /// Refuses characters that the two parsers, or bash in another locale, could read differently.
 fn check_characters(text: &str) -> Result<(), Refusal> {
     if text.len() > MAX_BYTES {
-        return Err(Refusal::new(format!("the line is longer than {MAX_BYTES} bytes")));
+        return Err(Refusal::new(format!("the line is longer than {} KiB", MAX_BYTES >> 10)));
     }
     if text.contains("\\\n") {
         return Err(Refusal::new("line continuations with a backslash are not supported"));

@@ -125,7 +125,7 @@ pub(crate) fn inspect(file: File<'_>) -> InspectedFile<'_> {
         return inspected;
     }
     if file.bytes.len() > MAX_TEXT_BYTES {
-        inspected.incomplete = Some(format!("it is larger than {} KiB", MAX_TEXT_BYTES >> 10));
+        inspected.incomplete = Some(format!("it is larger than {} MiB", MAX_TEXT_BYTES >> 20));
         return inspected;
     }
     if !is_text(file.bytes) && !file.bytes.is_empty() {

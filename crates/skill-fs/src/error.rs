@@ -2,6 +2,8 @@
 
 use std::io;
 
+use skill::ByteSize;
+
 use crate::sys;
 
 /// A file or folder that cannot be used, always with its path.
@@ -28,13 +30,13 @@ pub enum FsError {
         kind: &'static str,
     },
     /// A symlink leads out of the folder or forms a loop.
-    #[error("`{path}` is or goes through a symlink that points outside the folder or forms a loop")]
+    #[error("`{path}` leads through a symlink that points outside the folder or forms a loop")]
     Escapes {
         /// The path.
         path: String,
     },
     /// The file is larger than the caller's limit.
-    #[error("`{path}` is too large: {size} bytes (limit: {limit})")]
+    #[error("`{path}` is too large: {} (limit: {})", ByteSize(*size), ByteSize(*limit))]
     TooLarge {
         /// The path.
         path: String,
@@ -44,7 +46,7 @@ pub enum FsError {
         limit: u64,
     },
     /// The name is not allowed in a skill.
-    #[error("file name in `{folder}` is not allowed in a skill: {name:?}")]
+    #[error("`{folder}` contains a file name that is not allowed in a skill: {name:?}")]
     BadName {
         /// The folder that contains the file.
         folder: String,
@@ -52,7 +54,7 @@ pub enum FsError {
         name: String,
     },
     /// The folder contains more entries or bytes, or is nested more deeply, than the caller's limit.
-    #[error("`{path}` contains more than {limit} {what}")]
+    #[error("`{path}` contains more than {}", amount(*limit, what))]
     Limit {
         /// Where the walk stopped.
         path: String,
@@ -120,6 +122,14 @@ impl FsError {
             }
             other => other,
         }
+    }
+}
+
+/// Returns a limit with its unit: `100 entries`, `64 MiB`.
+fn amount(limit: usize, what: &str) -> String {
+    match what.strip_prefix("bytes") {
+        Some(rest) => format!("{}{rest}", ByteSize(limit as u64)),
+        None => format!("{limit} {what}"),
     }
 }
 

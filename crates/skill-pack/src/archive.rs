@@ -27,8 +27,8 @@ pub fn format_of(bytes: &[u8]) -> Option<Format> {
 pub fn read(bytes: &[u8]) -> Result<Package, PackError> {
     let size = bytes.len() as u64;
     if size > MAX_ARCHIVE {
-        let what = "archive size in bytes";
-        return Err(PackError::Limit { what, found: size, limit: MAX_ARCHIVE });
+        let what = "the archive".to_owned();
+        return Err(PackError::Size { what, size, limit: MAX_ARCHIVE });
     }
     match format_of(bytes) {
         Some(Format::Zip) => zip_read::read(bytes),

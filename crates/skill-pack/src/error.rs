@@ -1,5 +1,6 @@
 //! Errors of reading, creating, signing and verifying archives.
 
+use skill::ByteSize;
 use skill_fs::FsError;
 
 use crate::tree::MAX_RATIO;
@@ -8,7 +9,7 @@ use crate::tree::MAX_RATIO;
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     /// The file is not an archive of a supported format.
-    #[error("not a ZIP file or a gzip-compressed tarball")]
+    #[error("neither a ZIP file nor a gzip-compressed tarball")]
     NotAnArchive,
     /// The structure of the archive is invalid.
     #[error("the archive is damaged or malicious: {0}")]
@@ -17,7 +18,7 @@ pub enum PackError {
     #[error("the archive uses {0}, which is not allowed for skills")]
     Unsupported(&'static str),
     /// The name of an entry leads out of the folder or is not allowed in a skill.
-    #[error("`{name}`: {why}")]
+    #[error("`{name}` is not allowed in a skill: {why}")]
     Name {
         /// The name, as written in the archive.
         name: String,
@@ -32,8 +33,8 @@ pub enum PackError {
         /// What it is.
         kind: &'static str,
     },
-    /// A number or size exceeds a limit.
-    #[error("{what}: {found} (limit: {limit})")]
+    /// A number exceeds a limit.
+    #[error("too many {what}: {found} (limit: {limit})")]
     Limit {
         /// What exceeds the limit.
         what: &'static str,
@@ -42,13 +43,26 @@ pub enum PackError {
         /// The maximum number.
         limit: u64,
     },
+    /// A size exceeds a limit.
+    #[error("{what} is too large: {} (limit: {})", ByteSize(*size), ByteSize(*limit))]
+    Size {
+        /// What exceeds the limit.
+        what: String,
+        /// The actual size in bytes.
+        size: u64,
+        /// The maximum size in bytes.
+        limit: u64,
+    },
     /// The compression ratio is higher than that of any ordinary file.
     #[error(
-        "`{name}` expands from {packed} to {size} bytes when unpacked, more than {MAX_RATIO} times its size"
+        "{what} expands from {} to {} when unpacked, more than {} times its compressed size",
+        ByteSize(*packed),
+        ByteSize(*size),
+        MAX_RATIO
     )]
     Bomb {
-        /// The name of the entry.
-        name: String,
+        /// What expands: an entry, or the whole archive.
+        what: String,
         /// The compressed size.
         packed: u64,
         /// The uncompressed size, as far as it was read.
@@ -100,7 +114,9 @@ impl PackError {
             Self::Unsupported(_) => Some("repack it with `openskills pack DIR`"),
             Self::Name { .. } => Some("rename it, or leave it out of the skill"),
             Self::Kind { .. } => Some("replace a symlink with a copy of its target"),
-            Self::Limit { .. } => Some("remove files that the skill does not need"),
+            Self::Limit { .. } | Self::Size { .. } => {
+                Some("remove files that the skill does not need")
+            }
             Self::NoSkillFile(_) => Some("pass a skill folder, which contains a SKILL.md"),
             Self::Signature(_) => Some("download it again, or contact whoever signed it"),
             Self::NotSigned(_) => Some("pass a readable SSH key: --sign ~/.ssh/id_ed25519"),

@@ -49,15 +49,15 @@ pub fn tar_entries(
         unpacked.extend_from_slice(&chunk[..count]);
         let size = unpacked.len() as u64;
         if size > SMALL && size > packed.saturating_mul(MAX_RATIO) {
-            return Err(PackError::Bomb { name: "the tarball".to_owned(), packed, size });
+            return Err(PackError::Bomb { what: "the archive".to_owned(), packed, size });
         }
     }
     if !decoder.into_inner().into_inner().is_empty() {
         return Err(PackError::Malformed("data after the end of the archive".to_owned()));
     }
     if unpacked.len() as u64 > limit {
-        let found = unpacked.len() as u64;
-        return Err(PackError::Limit { what: "total size in bytes", found, limit: MAX_BYTES });
+        let (what, size) = ("the content".to_owned(), unpacked.len() as u64);
+        return Err(PackError::Size { what, size, limit: MAX_BYTES });
     }
     check_headers(&unpacked)?;
     let mut end = 0;

@@ -41,16 +41,13 @@ impl Tree {
         self.names.file(&path).map_err(name_error)?;
         let size = bytes.len() as u64;
         if size > MAX_FILE {
-            return Err(PackError::Limit {
-                what: "file size in bytes",
-                found: size,
-                limit: MAX_FILE,
-            });
+            let what = format!("`{name}`");
+            return Err(PackError::Size { what, size, limit: MAX_FILE });
         }
         self.bytes += size;
         if self.bytes > MAX_BYTES {
-            let (what, found) = ("total size in bytes", self.bytes);
-            return Err(PackError::Limit { what, found, limit: MAX_BYTES });
+            let (what, size) = ("the content".to_owned(), self.bytes);
+            return Err(PackError::Size { what, size, limit: MAX_BYTES });
         }
         self.files.push(PackedFile { path, executable, bytes });
         Ok(())
@@ -69,8 +66,10 @@ impl Tree {
             let found = self.entries as u64;
             return Err(PackError::Limit { what: "entries", found, limit: MAX_FILES as u64 });
         }
-        RelPath::new(name)
-            .map_err(|error| PackError::Name { name: name.to_owned(), why: error.to_string() })
+        RelPath::new(name).map_err(|error| {
+            let why = error.reason().to_owned();
+            PackError::Name { name: name.to_owned(), why }
+        })
     }
 
     /// Returns the package, named after the one folder at the root.
@@ -82,13 +81,14 @@ impl Tree {
             [name] => (*name).to_owned(),
             all if all.contains(&"__MACOSX") => {
                 return Err(PackError::Root(
-                    "contains a `__MACOSX` folder next to the skill, as created by the macOS Finder"
+                    "the archive contains a `__MACOSX` folder next to the skill, as created by the macOS Finder"
                         .to_owned(),
                 ));
             }
             [one, other, ..] => {
-                let message =
-                    format!("expected one folder at the root, found `{one}` and `{other}`");
+                let message = format!(
+                    "expected one folder at the root of the archive, found `{one}` and `{other}`"
+                );
                 return Err(PackError::Root(message));
             }
         };
@@ -99,7 +99,8 @@ impl Tree {
         };
         let files: Option<Vec<PackedFile>> = self.files.into_iter().map(inside).collect();
         let Some(mut files) = files else {
-            return Err(PackError::Root(format!("`{name}` is a file, not the skill's folder")));
+            let message = format!("`{name}` is a file; expected the skill's folder");
+            return Err(PackError::Root(message));
         };
         files.sort_by(|one, other| one.path.as_str().cmp(other.path.as_str()));
         Package { name, files }.checked()

@@ -89,7 +89,7 @@ pub fn zip_entries(
     // Many small bombs add up to a large one.
     let size = directory.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size as u64));
     if size > 8 * SMALL && size > packed.saturating_mul(MAX_RATIO) {
-        return Err(PackError::Bomb { name: "the archive".to_owned(), packed, size });
+        return Err(PackError::Bomb { what: "the archive".to_owned(), packed, size });
     }
     let mut remaining = MAX_BYTES;
     let mut ranges = Vec::new();
@@ -103,7 +103,7 @@ pub fn zip_entries(
             Kind::Folder => return Err(malformed(format!("the folder `{name}` has content"))),
             Kind::Other(kind) => Entry::Other { name, kind },
             Kind::File { executable } => {
-                let bytes = unpack(entry, data, remaining.min(MAX_FILE))?;
+                let bytes = unpack(entry, data, remaining)?;
                 remaining -= bytes.len() as u64;
                 Entry::File { name, executable, bytes }
             }
@@ -278,8 +278,8 @@ fn kind(entry: &DirectoryEntry) -> Result<Kind, PackError> {
     Ok(Kind::File { executable: entry.made_by_unix && entry.mode & 0o100 != 0 })
 }
 
-/// Unpacks an entry. Size and checksum must be those in the directory.
-fn unpack(entry: &DirectoryEntry, data: &[u8], limit: u64) -> Result<Vec<u8>, PackError> {
+/// Unpacks an entry of at most `remaining` bytes. Size and checksum must be those in the directory.
+fn unpack(entry: &DirectoryEntry, data: &[u8], remaining: u64) -> Result<Vec<u8>, PackError> {
     let DirectoryEntry { name, size, .. } = entry;
     // A reader that starts at the beginning cannot know where such an entry ends.
     if entry.method == 0 && entry.flags & 8 != 0 && entry.size > 0 {
@@ -291,11 +291,15 @@ fn unpack(entry: &DirectoryEntry, data: &[u8], limit: u64) -> Result<Vec<u8>, Pa
         return Err(PackError::Unsupported("encryption"));
     }
     let (packed, size) = (data.len() as u64, *size as u64);
-    if size > limit {
-        return Err(PackError::Limit { what: "total size in bytes", found: size, limit });
+    if size > MAX_FILE {
+        return Err(PackError::Size { what: format!("`{name}`"), size, limit: MAX_FILE });
+    }
+    if size > remaining {
+        let (what, size) = ("the content".to_owned(), MAX_BYTES - remaining + size);
+        return Err(PackError::Size { what, size, limit: MAX_BYTES });
     }
     if size > SMALL && size > packed.saturating_mul(MAX_RATIO) {
-        return Err(PackError::Bomb { name: name.clone(), packed, size });
+        return Err(PackError::Bomb { what: format!("`{name}`"), packed, size });
     }
     let content = match entry.method {
         0 => data.to_vec(),

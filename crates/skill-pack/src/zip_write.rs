@@ -115,14 +115,18 @@ fn put32(bytes: &mut Vec<u8>, values: &[u32]) {
 }
 
 fn length(length: usize) -> Result<u32, PackError> {
-    let (found, limit) = (length as u64, u64::from(u32::MAX) - 1);
-    u32::try_from(length).map_err(|_| PackError::Limit { what: "bytes", found, limit })
+    let (size, limit) = (length as u64, u64::from(u32::MAX) - 1);
+    u32::try_from(length).map_err(|_| PackError::Size {
+        what: "the archive".to_owned(),
+        size,
+        limit,
+    })
 }
 
 fn short(length: usize) -> Result<u16, PackError> {
     let (found, limit) = (length as u64, u64::from(u16::MAX));
     u16::try_from(length).map_err(|_| PackError::Limit {
-        what: "file name length in bytes",
+        what: "bytes in a file name",
         found,
         limit,
     })

@@ -6,7 +6,7 @@ use crate::characters::{FileSection, code_of, describe, suspicious};
 use crate::fence::Parts;
 use crate::frontmatter::{self, Frontmatter};
 use crate::yaml;
-use crate::{Body, Code, Diagnostic, Position, Report, Source, Span, Strictness, fence};
+use crate::{Body, ByteSize, Code, Diagnostic, Position, Report, Source, Span, Strictness, fence};
 use crate::{MAX_BODY_LINES, MAX_BODY_TOKENS, Value};
 
 /// File name of a skill.
@@ -199,8 +199,8 @@ fn read(
     report: &mut Report<'_>,
 ) -> (Option<Frontmatter>, Option<Body>) {
     if text.len() as u64 > MAX_SKILL_FILE_BYTES {
-        let message =
-            format!("the file has {} bytes; the limit is {MAX_SKILL_FILE_BYTES}", text.len());
+        let (size, limit) = (ByteSize(text.len() as u64), ByteSize(MAX_SKILL_FILE_BYTES));
+        let message = format!("the file is {size}; the limit is {limit}");
         report.add(Code::FileTooLarge, 0..0, message);
         return (None, None);
     }

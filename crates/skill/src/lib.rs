@@ -15,6 +15,7 @@
 
 mod allowed_tools;
 mod body;
+mod byte_size;
 pub mod capabilities;
 mod characters;
 mod code;
@@ -47,6 +48,7 @@ mod yaml;
 
 pub use allowed_tools::{AllowedTools, ToolRule};
 pub use body::{Body, MAX_BODY_LINES, MAX_BODY_TOKENS};
+pub use byte_size::ByteSize;
 pub use characters::{is_ignorable, is_invisible, is_unsafe_to_show};
 pub use code::Code;
 pub use codex::{CODEX_FILE, CodexFile, read_codex_file};

@@ -229,7 +229,7 @@ impl Manifest {
                 let message = format!(
                     "Unsupported {name} schema_version {found}; this skill requires a newer csk."
                 );
-                (message, "Upgrade csk: pull its repository and build it again.".to_owned())
+                (message, "Upgrade csk: pull its repository and rebuild it.".to_owned())
             })?;
             let unknown =
                 if schema_version == 1 { UnknownKeys::Ignored } else { UnknownKeys::Refused };
@@ -388,7 +388,7 @@ fn path(object: &mut Object<'_, '_, '_>, label: &str, text: &Text, code: Code) -
         RelPathError::Absolute(_) => format!("{label} must be a relative path"),
         RelPathError::Parent(_) => format!("{label} must not contain '..'"),
         RelPathError::EmptyPart(_) => {
-            format!("{label} must not contain an empty component or '.'")
+            format!("{label} must not contain an empty or '.' component")
         }
         RelPathError::Character(_) => {
             format!("{label} must be a POSIX-style path: no backslash, no control character")

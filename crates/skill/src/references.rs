@@ -80,7 +80,7 @@ fn check(reference: &Reference, look: &impl Fn(&RelPath) -> Existence, report: &
     match look(&inside) {
         Existence::Outside => report.add_lazily(Code::ReferenceEscapes, range, escapes),
         Existence::Missing => report.add_lazily(Code::ReferenceMissing, range, || {
-            let hint = "write the path relative to SKILL.md";
+            let hint = "create the file, or write its path relative to SKILL.md";
             (format!("`{path}` does not exist in the skill"), Some(hint.to_owned()))
         }),
         Existence::Present | Existence::Unknown if inside.parts().count() > 2 => {

@@ -19,11 +19,24 @@ pub enum RelPathError {
     #[error("the path `{0}` contains `..`")]
     Parent(String),
     /// It contains an empty component or `.`.
-    #[error("the path `{0}` contains an empty component or `.`")]
+    #[error("the path `{0}` contains an empty or `.` component")]
     EmptyPart(String),
     /// It contains a backslash or a control character.
     #[error("the path {0:?} contains a backslash or a control character")]
     Character(String),
+}
+
+impl RelPathError {
+    /// Returns the reason without the path, for messages that already show it.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Empty => "it is empty",
+            Self::Absolute(_) => "it is absolute",
+            Self::Parent(_) => "it contains `..`",
+            Self::EmptyPart(_) => "it contains an empty or `.` component",
+            Self::Character(_) => "it contains a backslash or a control character",
+        }
+    }
 }
 
 impl RelPath {

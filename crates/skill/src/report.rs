@@ -92,7 +92,7 @@ impl<'a> Report<'a> {
             };
             let more = seen.count - MAX_PER_CODE;
             let problems = if more == 1 { "problem" } else { "problems" };
-            let message = format!("{more} more {problems} of this kind after this point");
+            let message = format!("{more} more {problems} of this kind not shown, starting here");
             let span = Some(self.source.span(range));
             let file = self.file.to_owned();
             self.diagnostics.push(Diagnostic { code, severity, file, span, message, hint: None });

@@ -11,7 +11,7 @@ mod repair;
 
 use std::ops::Range;
 
-use crate::{Code, Report, Value};
+use crate::{ByteSize, Code, Report, Value};
 
 pub(crate) use repair::single_quoted;
 
@@ -110,8 +110,8 @@ pub(crate) struct Mapping {
 /// Reads the mapping in `text[range]`. Returns `None` if nothing in it can be used; the report says why.
 pub(crate) fn read(text: &str, range: Range<usize>, report: &mut Report<'_>) -> Option<Mapping> {
     if range.len() > MAX_BYTES {
-        let message =
-            format!("the frontmatter has {} bytes; the limit is {MAX_BYTES}", range.len());
+        let (size, limit) = (ByteSize(range.len() as u64), ByteSize(MAX_BYTES as u64));
+        let message = format!("the frontmatter is {size}; the limit is {limit}");
         let hint = "move the data into a file, for example under `assets/`";
         report.add_with_hint(Code::YamlTooBig, range.start..range.start, message, hint);
         return None;

@@ -136,7 +136,7 @@ fn report_usage_error<P: Program>(args: &[OsString], error: &clap::Error) -> u8 
 pub fn note_waiting(program: &str, path: &str, pid: Option<u32>) {
     let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
     let text =
-        format!("waiting for another {program} process{pid} that holds {}\n", safe_line(path));
+        format!("waiting for another {program} process{pid} to release {}\n", safe_line(path));
     // This is only a note: if it cannot be printed, the wait continues.
     let _ = Ui::new(ColorChoice::Never).error(&text);
 }

@@ -16,7 +16,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Tool-specific properties that SARIF does not define.
 pub type Properties = Map<String, Value>;
 
-/// A SARIF log, limited to the parts that we write.
+/// A SARIF log, limited to the parts that csk and openskills write.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {

@@ -154,8 +154,9 @@ fn folder(skill: &mut Object<'_, '_, '_>) -> Option<Option<RelPath>> {
     match RelPath::new(text.value.trim_end_matches('/')) {
         Ok(path) => Some(Some(path)),
         Err(error) => {
+            let reason = error.reason();
             let message =
-                format!("`path` is `{}`, which is not a valid folder: {error}", text.value);
+                format!("`path` is `{}`, which is not a valid folder: {reason}", text.value);
             let hint = "use the path of a folder in the repository, such as `skills/pdf`";
             skill.problem_with_hint(Code::BadPath, text.range, message, hint);
             None
@@ -231,7 +232,7 @@ mod tests {
                 "4 bad-identifier: `skills[2].name` is `../c`, which is not an identifier: it starts with '.'; expected an ASCII letter or digit",
                 "5 bad-reference: skill `d` has an invalid tag: `--upload-pack=x`",
                 "7 duplicate-name: duplicate skill `e`",
-                "8 bad-path: `path` is `../x`, which is not a valid folder: the path `../x` contains `..`",
+                "8 bad-path: `path` is `../x`, which is not a valid folder: it contains `..`",
             ]
         );
     }

@@ -48,7 +48,7 @@ fn others(folders: &[String]) -> String {
     let more = folders.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let shown: Vec<&str> = folders.iter().take(SHOWN).map(String::as_str).collect();
-    format!("; these folders contain a skill: {}{more}", shown.join(", "))
+    format!("; skills found in: {}{more}", shown.join(", "))
 }
 
 /// What a snapshot contains.

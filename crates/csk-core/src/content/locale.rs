@@ -30,7 +30,7 @@ pub enum LocaleError {
     #[error("`{METADATA}` is malformed: {0}")]
     Malformed(String),
     /// No locale has both metadata and triggers.
-    #[error("no locale appears in both {METADATA} and {TRIGGERS}/")]
+    #[error("no locale is in both `{METADATA}` and `{TRIGGERS}/`")]
     NoneConsistent,
 }
 

@@ -14,7 +14,7 @@ use gix::hash::ObjectId;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRefIter, FindExt, Kind, TreeRefIter};
 use gix::odb::HeaderExt;
-use skill::{RelPath, is_git_folder, nearest};
+use skill::{ByteSize, RelPath, is_git_folder, nearest};
 use skill_fs::AbsPath;
 
 use crate::content::snapshot::{Content, File, FileKind, Snapshot};
@@ -106,7 +106,7 @@ impl Objects {
                 let name = entry
                     .filename
                     .to_str()
-                    .map_err(|_| self.bad_name(entry.filename, "not UTF-8"))?;
+                    .map_err(|_| self.bad_name(entry.filename, "not valid UTF-8"))?;
                 let text = format!("{prefix}{name}");
                 if text == ".gitmodules" || entry.mode.kind() == EntryKind::Commit {
                     return Err(SourceError::Submodules {
@@ -138,9 +138,9 @@ impl Objects {
                 let content = self.content(entry.oid.to_owned(), &mut zlib)?;
                 bytes += content.len();
                 if bytes > MAX_BYTES {
-                    return Err(
-                        self.broken(&format!("the commit contains more than {MAX_BYTES} bytes"))
-                    );
+                    let limit = ByteSize(MAX_BYTES);
+                    let what = format!("the commit contains more than {limit} of files");
+                    return Err(self.broken(&what));
                 }
                 files.push(File { path, kind, content });
             }

@@ -320,7 +320,7 @@ pub(crate) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), 
     let path = RelPath::new(MARKER_FILE).expect("the marker's name is a plain name");
     let bytes = root.read(&path, MAX_FILE).map_err(|error| error.to_string())?;
     let digest = Digest::of(&bytes);
-    let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not valid UTF-8"))?;
     let (marker, problems) = Marker::parse(shown, &text);
     marker.map(|marker| (marker, digest)).ok_or_else(|| {
         let is_newer = problems.iter().any(|problem| problem.code == skill::Code::SchemaVersion);

@@ -83,7 +83,8 @@ pub struct MissingCommand {
 
 fn missing_message(missing: &[MissingCommand]) -> String {
     let names: Vec<&str> = missing.iter().map(|missing| missing.program.as_str()).collect();
-    format!("Missing system command: {}", names.join(", "))
+    let plural = if names.len() == 1 { "" } else { "s" };
+    format!("Missing system command{plural}: {}", names.join(", "))
 }
 
 impl PrepareError {
@@ -100,9 +101,20 @@ impl PrepareError {
                     .collect();
                 Some(hints.join("; ")).filter(|hints| !hints.is_empty())
             }
-            Self::Context(ContextError::NoSkillFile(folders)) => folders.first().map(|folder| {
-                format!("choose one: run `csk add` with `--path {folder}`, or set `path` in Skillfile.json")
+            Self::Context(ContextError::NoSkillFile(folders)) => Some(match folders.first() {
+                Some(folder) => {
+                    format!("run `csk add` with `--path {folder}`, or set `path` in Skillfile.json")
+                }
+                None => "check the repository and `path` of the skill: its folder must contain a SKILL.md"
+                    .to_owned(),
             }),
+            Self::Commands(CommandFilesError::Link { .. }) => Some(
+                "copy the target into a runtime root, or add its folder to `runtime_roots`"
+                    .to_owned(),
+            ),
+            Self::Locale(LocaleError::NoneConsistent) => {
+                Some("add the same locale to both".to_owned())
+            }
             Self::Commands(_) | Self::Context(_) | Self::Locale(_) => None,
         }
     }

@@ -168,13 +168,13 @@ impl SkillError {
             }
             Self::LockedAbsent { .. } => Some("run `csk update` to fetch it".to_owned()),
             Self::LockMoved { .. } => Some(
-                "ask the skill's author why; to accept the new commit, run `csk lock --upgrade`".to_owned(),
+                "ask the skill's author why it moved; to accept the new commit, run `csk lock --upgrade`".to_owned(),
             ),
             Self::LockBundle { .. } | Self::LockedTree { .. } => {
-                Some("do not use the skill until you know why".to_owned())
+                Some("do not use the skill until you know why they differ".to_owned())
             }
             Self::MovedTag { .. } => {
-                Some("ask the skill's author why, or install without --strict-tags".to_owned())
+                Some("ask the skill's author why the tag moved, or install without --strict-tags".to_owned())
             }
             Self::Clone { source: GitError::Url { .. }, .. } | Self::Marker(_) | Self::Write(_) => {
                 None

@@ -99,7 +99,7 @@ impl Store {
         list: &CommandFileList,
     ) -> Option<String> {
         match self.state(skill, commit) {
-            CommandFilesState::Missing => Some("they are missing".to_owned()),
+            CommandFilesState::Missing => Some("all are missing".to_owned()),
             CommandFilesState::Tampered(what) => Some(what),
             CommandFilesState::Intact(found) if found == list.digest => None,
             CommandFilesState::Intact(_) => Some("they do not match the commit".to_owned()),

@@ -218,7 +218,7 @@ impl Auditor {
                     hint: match answer {
                         Some(_) => "run `csk audit` for details".to_owned(),
                         None => {
-                            "run `csk audit` for details; on a terminal, csk asks for confirmation"
+                            "run `csk audit` for details; in a terminal, csk asks for confirmation"
                                 .to_owned()
                         }
                     },

@@ -215,7 +215,7 @@ impl Checker<'_> {
         let Some(lock) = &self.target.lock else { return };
         match lock.get(skill) {
             None => problems
-                .push("missing from Skillfile.lock, or locked to a different reference".to_owned()),
+                .push("not in Skillfile.lock, or pinned there to a different reference".to_owned()),
             Some(locked) if locked.commit.as_str() != marker.commit => problems.push(format!(
                 "Skillfile.lock pins {}, but {} is installed",
                 locked.commit.short(),

@@ -76,7 +76,7 @@ pub(crate) struct SkillFlags {
     /// Repository name under skills_root, if different from NAME
     #[arg(long, value_name = "NAME", add = term::names(crate::completion::repositories))]
     source: Option<String>,
-    /// Subfolder of the repository that contains the skill, if it is not the whole repository
+    /// Path of the skill's folder in the repository, if it is not the root folder
     #[arg(long, value_name = "FOLDER")]
     path: Option<String>,
     #[command(flatten)]
@@ -284,10 +284,9 @@ fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> anyhow::Resu
             (None, None) => name.clone(),
         },
         path: match (&flags.path, existing) {
-            (Some(path), _) => Some(
-                RelPath::new(path.trim_end_matches('/'))
-                    .map_err(|error| Failure::usage(format!("invalid --path `{path}`: {error}")))?,
-            ),
+            (Some(path), _) => Some(RelPath::new(path.trim_end_matches('/')).map_err(|error| {
+                Failure::usage(format!("invalid --path `{path}`: {}", error.reason()))
+            })?),
             (None, existing) => existing.and_then(|existing| existing.path.clone()),
         },
         git: flags.git.clone().or_else(|| existing.and_then(|existing| existing.git.clone())),

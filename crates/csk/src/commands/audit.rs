@@ -39,13 +39,13 @@ Targets:
   SKILL         a skill declared by the project
   DIR           a skill folder, or a folder of skill folders
   REPO@REF      a repository (its name under skills_root, or its path) at a tag, branch or commit
-`list` and `verify` are subcommands; use `./list` to audit a folder with that name.
+`list` and `verify` are subcommands; use `./list` to audit a folder of that name.
 
 Reads:  the skill files; audit/policy.json in csk's home folder; config.json and the repositories if
         the target requires them
 Writes: the --output file; audit/policy.json with --allow, --revoke and --suppress;
         audit/verdicts/ in csk's home folder (verdicts for commits)
-Your decisions are stored only in csk's home folder; a skill cannot ship its own.",
+Your decisions are stored only in csk's home folder; a skill cannot ship decisions of its own.",
     exit_codes: &[
         ExitCode::Done.when("no skill is blocked or revoked; with --strict, none needs review either"),
         ExitCode::Failed.when("a skill is blocked or revoked; with --strict, also if an unpinned skill is rated REVIEW or UNANALYZABLE"),
@@ -74,13 +74,13 @@ pub(crate) struct AuditArgs {
     /// What to audit [default: the enclosing project's skills]
     #[arg(value_name = "SKILL|DIR|REPO@REF")]
     target: Option<String>,
-    /// Show the capabilities gained and lost between two versions. With only A, compare the installed version with A
+    /// Show the capabilities gained and lost between two versions. With only A, a skill name, compare its installed version with the declared one
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
     diff: Vec<String>,
     /// Explain a rule: what it detects and why it matters
     #[arg(long, value_name = "RULE", conflicts_with_all = ["target", "diff"])]
     explain: Option<String>,
-    /// Pin a bundle you have reviewed
+    /// Pin a bundle that you have reviewed, so that strict audits accept it unless it is rated BLOCK
     #[arg(long, value_name = "DIGEST", requires = "reason", conflicts_with_all = ["target", "diff", "revoke", "suppress"])]
     allow: Option<String>,
     /// Never install this bundle, or anything from this source
@@ -92,7 +92,7 @@ pub(crate) struct AuditArgs {
     /// Reason for the decision, stored with it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Date the suppression expires
+    /// Date on which the suppression expires
     #[arg(long, value_name = "DATE", requires = "suppress")]
     expires: Option<String>,
     #[command(flatten)]

@@ -83,7 +83,9 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::
         (None, true) => ask_until(context, "Folder for skill repositories: ", folder)?,
         (None, false) => {
             return Err(Failure::usage("--skills-root is required when stdin is not a terminal")
-                .with_hint("for example: csk bootstrap --skills-root ~/skills --agents claude_code")
+                .with_hint(
+                    "for example, run `csk bootstrap --skills-root ~/skills --agents claude_code`",
+                )
                 .into());
         }
     });

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use csk_core::operations::{cache_folder, cache_size, clean_cache};
 use csk_core::output::{CacheDirJson, CacheSizeJson, VERSION};
+use skill::ByteSize;
 use term::{HelpText, safe_line};
 
 use crate::context::Context;
@@ -26,7 +27,7 @@ Writes: the cache, with `clean`",
 
 const DIR: HelpText = HelpText {
     text: "\
-Prints the cache folder path.
+Prints the path of the cache folder.
 
 Reads:  nothing
 Writes: nothing",
@@ -36,7 +37,7 @@ Writes: nothing",
 
 const SIZE: HelpText = HelpText {
     text: "\
-Prints the number of cached snapshots and their total size in bytes.
+Prints the number of cached snapshots and their total size.
 
 Reads:  the cache
 Writes: nothing",
@@ -118,7 +119,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
             }
             let count =
                 term::counted(usize::try_from(size.snapshots).unwrap_or(usize::MAX), "snapshot");
-            context.ui.out(&format!("{count}, {} bytes\n", size.bytes))?;
+            context.ui.out(&format!("{count}, {}\n", ByteSize(size.bytes)))?;
         }
         CacheCommand::Clean { older_than } => {
             let _lock = context.lock()?;
@@ -126,7 +127,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
             let size = clean_cache(&context.home, age)?;
             let count =
                 term::counted(usize::try_from(size.snapshots).unwrap_or(usize::MAX), "snapshot");
-            context.ui.done(&format!("removed {count}, {} bytes\n", size.bytes))?;
+            context.ui.done(&format!("removed {count}, {}\n", ByteSize(size.bytes)))?;
         }
     }
     Ok(ExitCode::Done)

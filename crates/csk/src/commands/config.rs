@@ -9,9 +9,10 @@ use crate::exit_code::ExitCode;
 const HELP: HelpText = HelpText {
     text: "\
 Prints the config file path and the effective settings. Environment variables override your config file, which \
-overrides the system config (/etc/cocoaskills/config.json). The system config can enforce keys.
+overrides the system config (/etc/cocoaskills/config.json). Keys that the system config lists in `locked` cannot be \
+overridden, and the strictest `audit` value always applies.
 
-Reads:  /etc/cocoaskills/config.json, config.json (or the file in CSK_CONFIG)
+Reads:  /etc/cocoaskills/config.json, ~/.cocoaskills/config.json (or the file in CSK_CONFIG)
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
@@ -28,7 +29,7 @@ const GROUP: HelpText = HelpText {
     text: "\
 Shows the configuration. Run `csk bootstrap` to create the config file, then edit it with any editor.
 
-Reads:  /etc/cocoaskills/config.json, config.json
+Reads:  /etc/cocoaskills/config.json, ~/.cocoaskills/config.json (or the file in CSK_CONFIG)
 Writes: nothing
 
 Keys of config.json:
@@ -37,7 +38,8 @@ Keys of config.json:
   preferred_locale        locale for projects that do not set one
   default_agents          agents for projects that do not set any
   adapter_mode            auto, symlink or copy: how skills are added to agent folders
-  audit                   off, advisory or strict: whether installs are audited; flags can only make it stricter
+  audit                   off, advisory or strict: how strictly installs are audited; flags and CSK_AUDIT can only \
+make it stricter
   allow_local_sources     true: allow cloning from file:// and path URLs
   commands_first          true: skill commands come before your own programs on PATH
   worktree_alias_pattern  regular expression for task IDs in branch names
@@ -46,9 +48,10 @@ Keys of config.json:
 
 /etc/cocoaskills/config.json applies to all users of this machine. It supports the same keys except `projects`, plus:
   locked                  keys that users, environment variables and projects cannot override
-Users can only make `audit` and `allow_local_sources` stricter.
+Users can make `audit` and `allow_local_sources` stricter, but not looser.
 
-CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (comma-separated), CSK_ADAPTER_MODE and CSK_AUDIT override your config file.",
+CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (comma-separated) and CSK_ADAPTER_MODE override your config file; \
+CSK_AUDIT can only make `audit` stricter.",
     exit_codes: &[
         ExitCode::Done.usual(),
         ExitCode::Usage.when("usage error, or the config is missing or malformed"),

@@ -20,7 +20,7 @@ const HELP: HelpText = HelpText {
     text: "\
 Shows what an upgrade would change in each skill: files (command files are listed under runtime/), SKILL.md text, \
 commands, required programs and declared capabilities. It compares the installed version with the tag or branch in your \
-local clone; run `csk update` first to fetch. With --local, it shows edits made to the installed files.
+local clone; run `csk update` first to fetch new versions. With --local, it shows edits made to the installed files.
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, the installed skills
 Writes: nothing",
@@ -132,7 +132,9 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> anyhow::Result<Exi
             (true, _) => "no local edits",
             (false, Some(_)) => "no differences",
             // Only the local clones were checked, not the remotes.
-            (false, None) => "nothing newer in the local clones; run `csk update` to fetch",
+            (false, None) => {
+                "nothing newer in the local clones; run `csk update` to fetch new versions"
+            }
         };
         context.ui.note(&format!("{summary}\n"))?;
     }

@@ -14,7 +14,7 @@ use csk_core::operations::{Caller, cache_size, collect};
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
 use csk_core::{CommandOrder, Config, ProjectEntry, Scope, work_tree};
 use serde_json::Value;
-use skill::{Diagnostic, Identifier, LEDGER_FILE};
+use skill::{ByteSize, Diagnostic, Identifier, LEDGER_FILE};
 use skill_fs::AbsPath;
 use term::{Failure, FailureKind, HelpText, counted, safe_line};
 
@@ -193,7 +193,7 @@ fn configured(config: &Config, checks: &mut Checks) {
     for (alias, entry) in &config.projects {
         if !entry.path.as_path().is_dir() {
             let message = format!("{alias}: {} does not exist", entry.path);
-            checks.fail("projects", message, format!("csk project remove {alias}"));
+            checks.fail("projects", message, format!("run `csk project remove {alias}`"));
         }
     }
 }
@@ -258,7 +258,7 @@ fn targets(
                         "move the file elsewhere; csk then treats everything in its folder as your own files"
                             .to_owned()
                     }
-                    None => install,
+                    None => format!("run `{install}`"),
                 };
                 checks.fail("install", format!("{}: {error}", target.alias), fix);
             }
@@ -268,7 +268,7 @@ fn targets(
                         |problem: String| format!("{}: {} {problem}", target.alias, skill.name);
                     match (&skill.label, skill.error()) {
                         (_, Some(error)) => {
-                            let fix = error.hint().unwrap_or_else(|| install.clone());
+                            let fix = error.hint().unwrap_or_else(|| format!("run `{install}`"));
                             checks.fail(
                                 "install",
                                 message(format!("cannot be installed: {error}")),
@@ -288,14 +288,14 @@ fn targets(
                             checks.fail(
                                 "install",
                                 message(format!("is incomplete: {what}")),
-                                install.clone(),
+                                format!("run `{install}`"),
                             );
                         }
                         (label, None) => {
                             checks.note(
                                 "install",
                                 message(format!("is {}", label.as_str())),
-                                install.clone(),
+                                format!("run `{install}`"),
                             );
                         }
                     }
@@ -399,7 +399,7 @@ fn ignored(target: &Target, name: &str, checks: &mut Checks) {
             checks.fail(
                 "ignored",
                 format!("{}: git does not ignore {}", target.alias, open.join(", ")),
-                format!("csk install {name} --fix-gitignore"),
+                format!("run `csk install {name} --fix-gitignore`"),
             );
         }
     }
@@ -412,7 +412,7 @@ fn ignored(target: &Target, name: &str, checks: &mut Checks) {
         checks.fail(
             "links",
             format!("{}: {folder} is a symlink", target.alias),
-            "remove it; csk creates the folder with an entry for each skill",
+            "remove it; the next install creates the folder, with an entry for each skill",
         );
     }
 }
@@ -483,7 +483,7 @@ fn caches(context: &Context, config: &Config, checks: &mut Checks) {
             checks.note(
                 "cache",
                 format!("unused command files from {}", counted(count, "skill version")),
-                "csk gc",
+                "run `csk gc`",
             );
         }
         for reason in garbage.unreadable {
@@ -496,13 +496,13 @@ fn caches(context: &Context, config: &Config, checks: &mut Checks) {
     }
     match cache_size(home) {
         Ok(size) if size.bytes > LARGE_CACHE => {
-            let mib = size.bytes >> 20;
-            checks.note("cache", format!("the cache uses {mib} MiB"), "csk cache clean");
+            let message = format!("the cache uses {}", ByteSize(size.bytes));
+            checks.note("cache", message, "run `csk cache clean`");
         }
         Ok(size) => {
-            checks.ok("cache", format!("{} MiB of snapshots", size.bytes.div_ceil(1 << 20)));
+            checks.ok("cache", format!("{} of snapshots", ByteSize(size.bytes)));
         }
-        Err(error) => checks.note("cache", error.to_string(), "csk cache clean"),
+        Err(error) => checks.note("cache", error.to_string(), "run `csk cache clean`"),
     }
 }
 

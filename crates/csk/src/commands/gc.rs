@@ -10,9 +10,9 @@ use crate::exit_code::ExitCode;
 const HELP: HelpText = HelpText {
     text: "\
 Removes command files that no installed skill uses anymore. Installs do this automatically. Run `csk gc` after deleting a \
-project to remove the project's receipts and cached stamps as well. Command files are in use if an install marker refers to \
-them in a configured project, in any other folder with installed skills, or in the global scope. If a marker cannot be \
-read, none of that skill's files are removed.
+project to remove csk's records of the project as well. Command files are in use if they are referenced by an install \
+marker in a configured project, in any other folder with installed skills, or in the global scope. If a skill's marker \
+cannot be read, none of its command files are removed.
 
 Reads:  config.json, consumers.json, the install markers of installed skills
 Writes: runtime/, receipts/, cache/ and consumers.json in csk's home folder",
@@ -61,11 +61,12 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> anyhow::Result<ExitCod
     for root in &garbage.consumers {
         context.ui.done(&format!("{}: no skills installed anymore\n", safe_line(root.as_str())))?;
     }
+    let remove = if args.dry_run { "would remove" } else { "removed" };
     for root in &garbage.forgotten {
         let root = safe_line(root.as_str());
         context
             .ui
-            .done(&format!("{root}: folder no longer exists; csk's records of it {action}\n"))?;
+            .done(&format!("{root}: folder no longer exists; {remove} csk's records of it\n"))?;
     }
     Ok(ExitCode::Done)
 }

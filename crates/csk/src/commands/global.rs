@@ -98,8 +98,8 @@ Writes: nothing",
 
 const STATUS: HelpText = HelpText {
     text: "\
-Compares the installed global skills with global/Skillfile.json, file by file. It changes nothing. `csk status --help` \
-explains the labels.
+Compares every file of the installed global skills with what global/Skillfile.json declares. It changes nothing. \
+`csk status --help` explains the labels.
 
 Reads:  config.json, global/Skillfile.json, the repositories under skills_root, the installed skills
 Writes: nothing",

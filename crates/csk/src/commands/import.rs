@@ -31,9 +31,10 @@ Adds skills from an agent's folder or from another skill manager to Skillfile.js
   .claude/skills              or any other folder of skills. A git repository is declared with its `origin` URL. With \
 --adopt, a plain folder becomes a repository under skills_root
 
-Without FROM, csk reads every source that exists. It clones each skill, or turns it into a repository, and checks it \
-before adding it. Skills that cannot be fetched are reported and skipped. With --adopt, folders that would block the next \
-install are moved to .agents/backups. csk does not change other skill managers' files. Run `csk lock` and `csk install` next.
+Without FROM, csk reads every source that exists. It clones each skill's repository, or turns a plain folder into \
+one, and checks the skill before adding it. Skills that cannot be fetched are reported and skipped. With --adopt, \
+folders that would block the next install are moved to .agents/backups. csk does not change other skill managers' files. \
+Run `csk lock` and `csk install` next.
 
 Reads:  config.json, Skillfile.json, the sources above
 Writes: Skillfile.json (created if missing); skills_root for new repositories; .agents/backups with --adopt",

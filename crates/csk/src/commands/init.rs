@@ -86,7 +86,7 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<Exi
         }
     } else if !has_lock {
         context.ui.error(
-            "note: no Skillfile.lock; run `csk lock` to create it for `csk install --frozen`\n",
+            "note: no Skillfile.lock yet; run `csk lock` to create it, so that `csk install --frozen` works\n",
         )?;
     }
     let agents = config.default_agents.iter().filter_map(|id| config.agents.find(id));

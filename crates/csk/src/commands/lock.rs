@@ -15,8 +15,8 @@ use crate::projects::{Selection, select};
 const HELP: HelpText = HelpText {
     text: "\
 Pins the commit and digest of each declared skill in Skillfile.lock. Installs then use these commits. A skill that is \
-already pinned keeps its commit, unless its declaration has changed or you pass --upgrade. Missing repositories are cloned; existing clones are not updated. Run \
-`csk update` first to fetch.
+already pinned keeps its commit, unless its declaration has changed or you pass --upgrade. Missing repositories are \
+cloned; existing clones are not updated. Run `csk update` first to update them.
 
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
 Writes: Skillfile.lock; skills_root for cloned repositories; the cache in csk's home folder
@@ -48,7 +48,7 @@ pub(crate) struct LockArgs {
     /// Select the global scope instead of a project
     #[arg(long, conflicts_with_all = ["target", "all"])]
     global: bool,
-    /// Move the pins to the commits that tags and branches point to now, for these skills or all of them
+    /// Move the pins of these skills (default: all skills) to the commits that their tags and branches point to now
     #[arg(long, num_args = 0.., value_name = "SKILL", add = term::names(crate::completion::skills))]
     upgrade: Option<Vec<String>>,
     /// Print what would change, without writing anything

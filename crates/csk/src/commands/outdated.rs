@@ -11,8 +11,8 @@ use crate::projects::{Selection, UnreadableProject, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Lists skills that have a newer version: new commits on a branch, a moved tag, or a newer tag with the same prefix. Each remote \
-is queried once. Nothing is fetched or written.
+Lists skills that have a newer version: new commits on a branch, a moved tag, or a newer version tag with the same \
+prefix (`v`, `pdf-v`). Each remote is queried once. Nothing is fetched or written.
 
 Columns:
   installed  the installed commit

@@ -16,7 +16,7 @@ use crate::projects::{
 
 const ADD: HelpText = HelpText {
     text: "\
-Adds a project to the config, and creates an empty Skillfile.json in it if it has none. The folder must exist.
+Adds a project to the config. If the project has no Skillfile.json, csk creates an empty one. The folder must exist.
 
 Reads:  config.json
 Writes: config.json; the project's Skillfile.json if it is missing",
@@ -62,7 +62,8 @@ Writes: nothing",
 
 const GROUP: HelpText = HelpText {
     text: "\
-Manages the projects in the config. --all selects all of them, and each alias works from any folder.
+Manages the projects in the config. Other commands select a project by its alias from any folder, or all projects \
+with --all.
 
 Reads:  config.json, Skillfile.json
 Writes: config.json; a new project's Skillfile.json
@@ -188,7 +189,7 @@ fn add(context: &mut Context, alias: &str, path: &str) -> anyhow::Result<ExitCod
         checkout_alias: alias.clone(),
     });
     context.save_project(&alias, Some(&entry))?;
-    let note = if is_new { format!(", created an empty {SKILLFILE}") } else { String::new() };
+    let note = if is_new { format!(" and created an empty {SKILLFILE}") } else { String::new() };
     context.ui.done(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
     Ok(ExitCode::Done)
 }

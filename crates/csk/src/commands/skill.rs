@@ -6,8 +6,8 @@ use std::fs;
 
 use csk_core::output::{SkillCheckJson, VERSION};
 use skill::{
-    AGENT_MANIFEST_FILE, Code, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest,
-    SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
+    AGENT_MANIFEST_FILE, ByteSize, Code, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES,
+    Manifest, SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
 };
 use skill_fs::{AbsPath, read_text};
 use term::{Failure, HelpText, safe_line};
@@ -18,7 +18,7 @@ use crate::projects::{canonical, located_message};
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks that SKILL.md strictly follows the standard, that its name matches the folder, and that csk-skill.json matches \
+Checks that SKILL.md strictly follows the standard, that the skill's name matches the folder, and that csk-skill.json matches \
 the files in the folder. For more checks, run `openskills validate`.
 
 Reads:  SKILL.md, csk-skill.json and agents/runtime.json in the folder
@@ -43,10 +43,10 @@ Writes: nothing
 
 Keys of csk-skill.json, for skills that provide or need commands:
   schema_version  1, 2 or 3
-  runtime_roots   since 2: folders with files that commands need; agents do not see them
+  runtime_roots   schema_version 2 or later: folders with files that commands need; agents do not see them
   commands        {NAME: {type: script, unix_path, win_path}}: a command the skill provides; \
 {NAME: {type: system, command, hint}}: a program that must be on PATH
-  capabilities    since 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
+  capabilities    schema_version 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
     exit_codes: &[
         ExitCode::Done.when("the skill is valid"),
         ExitCode::Failed.when("the skill is invalid"),
@@ -84,11 +84,14 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<E
     let has = |name: &str| folder.join(name).as_path().exists();
     let is_fallback = !has(SKILL_FILE) && has(SKILL_FILE_FALLBACK);
     let path = folder.join(if is_fallback { SKILL_FILE_FALLBACK } else { SKILL_FILE });
-    let metadata = fs::symlink_metadata(path.as_path())
-        .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
+    let metadata = fs::symlink_metadata(path.as_path()).map_err(|error| {
+        Failure::files(format!("cannot read `{path}`"), error)
+            .with_hint("specify a skill folder, which contains a SKILL.md")
+    })?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
         return Err(Failure::usage(format!(
-            "`{path}` is not a regular file, or is larger than {MAX_SKILL_FILE_BYTES} bytes"
+            "`{path}` is not a regular file, or is larger than {}",
+            ByteSize(MAX_SKILL_FILE_BYTES)
         ))
         .into());
     }

@@ -11,7 +11,7 @@ use crate::projects::{SelectedProjects, Selection, located_message, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Compares each project's installed skills with its Skillfile.json, file by file. It changes nothing.
+Compares every file of each project's installed skills with what its Skillfile.json declares. It changes nothing.
 
 Labels:
   up-to-date        installed as declared

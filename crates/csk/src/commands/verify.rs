@@ -10,9 +10,9 @@ use crate::projects::{Selection, select};
 
 const HELP: HelpText = HelpText {
     text: "\
-Verifies byte for byte that the installed files match their commits: skills, agent entries, command files, env files, \
-install markers, and Skillfile.lock if there is one. It reads every file and rebuilds every skill from git objects, \
-without trusting any cache. It changes nothing.
+Verifies byte for byte that the installed files match their commits. It checks skills, agent entries, command files, \
+env files, install markers, and Skillfile.lock if there is one. It reads every file and rebuilds every skill from git \
+objects, without trusting any cache. It changes nothing.
 
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, all installed files
 Writes: nothing",

@@ -75,7 +75,7 @@ fn dangerous_skills_are_not_installed_and_nothing_is_written() {
     assert_eq!(world.csk("install app").code, Some(1));
     let loosened = world.csk("install app --audit off");
     assert!(
-        loosened.code == Some(1) && loosened.stderr.contains("--audit cannot weaken it"),
+        loosened.code == Some(1) && loosened.stderr.contains("--audit can only make it stricter"),
         "{}",
         loosened.stderr
     );

@@ -27,8 +27,8 @@ fn referenced_files_are_installed_or_reported() {
     );
     assert_eq!(fs::read_to_string(world.installed("a/docs/latest.md")).unwrap(), "H.\n");
     for warning in [
-        "links to missing files: `gone.md` (SKILL.md)",
-        "links that point outside the skill: `../b/SKILL.md` (SKILL.md)",
+        "link to a missing file: `gone.md` (SKILL.md)",
+        "link that points outside the skill: `../b/SKILL.md` (SKILL.md)",
         "referenced but not installed: `tests/` (SKILL.md)",
     ] {
         assert!(run.stderr.contains(warning), "{warning}: {}", run.stderr);

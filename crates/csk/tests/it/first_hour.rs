@@ -77,7 +77,7 @@ fn a_repository_of_many_skills_lists_their_folders() {
     let run = world.csk("add many --tag v1 --project app");
     assert_eq!(run.code, Some(2), "{}", run.stdout);
     assert!(
-        run.stderr.contains("these folders contain a skill: skills/a, skills/b\n")
+        run.stderr.contains("skills found in: skills/a, skills/b\n")
             && run.stderr.contains("run `csk add` with `--path skills/a`"),
         "{}",
         run.stderr

@@ -240,8 +240,8 @@ fn read_source(
         return Err(unreadable("neither a file nor a folder".to_owned()));
     }
     if metadata.len() > MAX_ARCHIVE {
-        let (what, found) = ("bytes of the archive", metadata.len());
-        return Err(PackError::Limit { what, found, limit: MAX_ARCHIVE }.into());
+        let (what, size) = ("the archive".to_owned(), metadata.len());
+        return Err(PackError::Size { what, size, limit: MAX_ARCHIVE }.into());
     }
     let bytes = std::fs::read(path.as_path()).map_err(|error| unreadable(error.to_string()))?;
     // The archive is not opened before its signature is verified.

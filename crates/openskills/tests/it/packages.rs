@@ -184,7 +184,7 @@ open('text.zip', 'w').write('hello')
         ("device.zip", 1, "is a device"),
         ("case.zip", 1, "only in case"),
         ("root.zip", 1, "expected one folder at the root"),
-        ("flat.zip", 1, "not the skill's folder"),
+        ("flat.zip", 1, "expected the skill's folder"),
         ("none.zip", 1, "no SKILL.md"),
         ("name.zip", 1, "name"),
         ("invalid.zip", 1, "frontmatter"),
@@ -194,7 +194,7 @@ open('text.zip', 'w').write('hello')
         ("link.tar.gz", 1, "is a symlink"),
         ("slip.tar.gz", 1, "contains `..`"),
         ("half.zip", 1, "damaged"),
-        ("text.zip", 1, "not a ZIP file or a gzip-compressed tarball"),
+        ("text.zip", 1, "neither a ZIP file nor a gzip-compressed tarball"),
         ("gone.zip", 2, "cannot read `gone.zip`"),
         ("https://example.com/pdf.zip", 2, "does not download skills"),
         ("src", 1, "no SKILL.md"),
@@ -612,7 +612,7 @@ fn an_origin_url_with_a_possible_password_is_refused_before_writing() {
 #[test]
 fn pack_refuses_archives_that_exceed_the_limits_of_install() {
     let expected = "`openskills install` would reject the";
-    let zeros = "`pdf/zeros` expands from 2923 to 3000000 bytes when unpacked, more than 200 times";
+    let zeros = "`pdf/zeros` expands from 2.9 KiB to 2.9 MiB when unpacked, more than 200 times";
     for (make, code, why, way_out) in [
         (
             "head -c 3000000 /dev/zero > src/pdf/zeros",
@@ -623,13 +623,13 @@ fn pack_refuses_archives_that_exceed_the_limits_of_install() {
         (
             "for i in $(seq 20); do head -c 900000 /dev/zero > src/pdf/zeros$i; done",
             1,
-            "`the archive` expands",
+            "the archive expands",
             "hint: leave out highly repetitive files",
         ),
         (
             "for i in 1 2 3; do head -c 25000000 /dev/urandom > src/pdf/noise$i; done",
             1,
-            "archive size in bytes: ",
+            "the archive is too large: ",
             "hint: remove files that the skill does not need",
         ),
         (

@@ -56,7 +56,7 @@ pub struct RuleJson {
     pub version: u32,
     /// The stable ID: `DEL-01`.
     pub id: &'static str,
-    /// The readable name.
+    /// The human-readable name.
     pub name: &'static str,
     /// The usual severity: `info`, `low`, `medium`, `high` or `critical`.
     pub severity: &'static str,
@@ -238,7 +238,7 @@ pub struct FindingJson {
     pub evidence: String,
     /// The fingerprint that a suppression refers to.
     pub fingerprint: String,
-    /// The data flow: file, line, what happens there.
+    /// The steps of the data flow: file, line and what happens there.
     pub flow: Vec<(String, usize, String)>,
     /// Why the severity was lowered, or why the user suppressed the finding.
     #[serde(default, alias = "because", skip_serializing_if = "Option::is_none")]

@@ -193,7 +193,7 @@ pub fn decide(mode: AuditMode, policy: &AuditPolicy, subject: &AuditSubject<'_>)
         }),
         (AuditMode::Strict, Verdict::Block) => Decision::Refuse {
             reason: format!("audit verdict BLOCK: {}", worst(report)),
-            hint: "run `csk audit` to see all findings; a pin does not override BLOCK, only `csk audit --suppress` for each finding does".to_owned(),
+            hint: "run `csk audit` to see all findings; a pin does not override BLOCK: suppress each false positive with `csk audit --suppress`".to_owned(),
         },
         (
             AuditMode::Strict,

@@ -169,7 +169,7 @@ impl Fields<'_, '_> {
             let words = || {
                 let message =
                     format!("`{rule}` in `{key}` lets the agent run arbitrary code: {why}");
-                let hint = "list the commands that the skill needs; until it is approved, such calls need confirmation";
+                let hint = "list only the commands that the skill needs; until the skill is approved, such calls need confirmation";
                 (message, Some(hint.to_owned()))
             };
             self.report.add_lazily(Code::ToolRuleAnyCode, node.range.clone(), words);

@@ -78,12 +78,13 @@ fn note_extensions(entries: &[Entry], report: &mut Report<'_>) {
         let is_one = |entry: &&Entry| {
             field::owner(&entry.key) == Some(owner) && !is_slip_for_allowed_tools(entry)
         };
-        let mut fields = entries.iter().filter(is_one);
-        let Some(first) = fields.next() else { continue };
-        let names = fields
-            .fold(format!("`{}`", first.key), |names, entry| format!("{names}, `{}`", entry.key));
+        let fields: Vec<&Entry> = entries.iter().filter(is_one).collect();
+        let Some(first) = fields.first() else { continue };
+        let names: Vec<String> = fields.iter().map(|entry| format!("`{}`", entry.key)).collect();
+        let are = if fields.len() == 1 { "is an extension" } else { "are extensions" };
         let message = format!(
-            "{names}: an extension of {}, which other validators may reject",
+            "{} {are} of {} that other validators may reject",
+            names.join(", "),
             owner.as_str()
         );
         report.add(Code::ExtensionField, first.key_range.clone(), message);

@@ -58,8 +58,8 @@ fn test_runtime_root_must_be_relative_directory() {
     check(r#"["C:/scripts"]"#, "", &["runtime_roots[0] must be a relative path"]);
     check(r#"["../scripts"]"#, "", &["runtime_roots[0] must not contain '..'"]);
     check(r#"["scripts/../x"]"#, "", &["runtime_roots[0] must not contain '..'"]);
-    check(r#"["a//b"]"#, "", &["runtime_roots[0] must not contain an empty component or '.'"]);
-    check(r#"["."]"#, "", &["runtime_roots[0] must not contain an empty component or '.'"]);
+    check(r#"["a//b"]"#, "", &["runtime_roots[0] must not contain an empty or '.' component"]);
+    check(r#"["."]"#, "", &["runtime_roots[0] must not contain an empty or '.' component"]);
     check(r#"[""]"#, "", &["runtime_roots[0] must be a non-empty string"]);
     check(
         r#"["a\\b"]"#,

@@ -6,8 +6,8 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 
 use super::{Data, Entry, MAX_ALIAS_BYTES, MAX_DEPTH, MAX_NODES, Node, Problem, TAB_HINT};
-use crate::Code;
 use crate::characters::{FileSection, code_of, describe, suspicious};
+use crate::{ByteSize, Code};
 
 /// Reads one document. Offsets in the result are shifted by `base`.
 pub(super) fn read(text: &str, base: usize) -> Result<(Option<Node>, Vec<Problem>), Problem> {
@@ -207,7 +207,8 @@ impl Builder<'_> {
                 "the frontmatter contains more than {MAX_NODES} values, counting expanded aliases"
             )
         } else if self.alias_bytes > MAX_ALIAS_BYTES {
-            format!("aliases add more than {MAX_ALIAS_BYTES} bytes to the frontmatter")
+            let limit = ByteSize(MAX_ALIAS_BYTES as u64);
+            format!("aliases add more than {limit} to the frontmatter")
         } else {
             return Ok(());
         };

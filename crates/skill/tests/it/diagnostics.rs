@@ -45,10 +45,10 @@ fn rules_that_permit_arbitrary_code_are_noted() {
         expect![[r#"
             4:16-64 note tool-rule-any-code
               `Bash(python3:*)` in `allowed-tools` lets the agent run arbitrary code: `python3` runs the code passed to it
-              hint: list the commands that the skill needs; until it is approved, such calls need confirmation
+              hint: list only the commands that the skill needs; until the skill is approved, such calls need confirmation
             4:16-64 note tool-rule-any-code
               `Bash(convert:*)` in `allowed-tools` lets the agent run arbitrary code: `convert` is not a program that openskills knows
-              hint: list the commands that the skill needs; until it is approved, such calls need confirmation
+              hint: list only the commands that the skill needs; until the skill is approved, such calls need confirmation
         "#]],
     );
     check_in(
@@ -174,7 +174,7 @@ fn fields_of_other_formats_are_recognized() {
               unknown field `tags`
               hint: move it under `metadata`, which accepts any key
             8:1-6 note extension-field
-              `model`: an extension of Claude Code, which other validators may reject
+              `model` is an extension of Claude Code that other validators may reject
         "#]],
     );
 }
@@ -185,7 +185,7 @@ fn close_matches_are_suggested() {
         "---\nname: pdf\ndescription: d\nmodel_invocation: useronly\ntools:\n  alow: [read]\nattach: maybe\n---\nBody.\n",
         expect![[r#"
             4:1-17 note extension-field
-              `model_invocation`, `tools`, `attach`: an extension of corteza.skill/v1, which other validators may reject
+              `model_invocation`, `tools`, `attach` are extensions of corteza.skill/v1 that other validators may reject
             4:19-27 error bad-value
               `model_invocation` is `useronly`; expected `auto`, `user-only`, `disabled`
               hint: did you mean `user-only`?

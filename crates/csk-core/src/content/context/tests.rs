@@ -130,7 +130,7 @@ fn referenced_files_are_installed_and_missing_ones_cause_warnings() {
     assert_eq!(
         warnings,
         [
-            "links to missing files: `gone.md` (SKILL.md)",
+            "link to a missing file: `gone.md` (SKILL.md)",
             "referenced but not installed: `dist/app.js` (SKILL.md), `lib/side.py` (SKILL.md)",
         ]
     );
@@ -189,14 +189,14 @@ fn a_link_to_a_folder_installs_its_files_with_or_without_a_slash() {
 fn a_link_to_an_uninstalled_file_causes_a_warning() {
     let manifest = r#"{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {"x": {"type": "script", "unix_path": "scripts/x"}}}"#;
     for (text, warning) in [
-        ("[a](../shared.md)", "links that point outside the skill: `../shared.md` (SKILL.md)"),
+        ("[a](../shared.md)", "link that points outside the skill: `../shared.md` (SKILL.md)"),
         (
             "[a](../other/SKILL.md)",
-            "links that point outside the skill: `../other/SKILL.md` (SKILL.md)",
+            "link that points outside the skill: `../other/SKILL.md` (SKILL.md)",
         ),
-        ("[a](/abs.md)", "links to missing files: `/abs.md` (SKILL.md)"),
-        ("[a](docs\\api\\no.md)", "links to missing files: `docs\\api\\no.md` (SKILL.md)"),
-        ("<a href=\"gone.md\">a</a>", "links to missing files: `gone.md` (SKILL.md)"),
+        ("[a](/abs.md)", "link to a missing file: `/abs.md` (SKILL.md)"),
+        ("[a](docs\\api\\no.md)", "link to a missing file: `docs\\api\\no.md` (SKILL.md)"),
+        ("<a href=\"gone.md\">a</a>", "link to a missing file: `gone.md` (SKILL.md)"),
         ("[tests](tests/)", "referenced but not installed: `tests/` (SKILL.md)"),
         ("[b](build/)", "referenced but not installed: `build/` (SKILL.md)"),
         ("[s](scripts/)", "referenced but not installed: `scripts/` (SKILL.md)"),
@@ -238,7 +238,7 @@ fn a_long_text_is_scanned_completely() {
     let (paths, warnings) =
         selected(&[("SKILL.md", &text), ("a.md", ""), ("b.md", "")], Shape::Repository);
     assert_eq!(paths, "SKILL.md a.md b.md");
-    assert_eq!(warnings, ["links to missing files: `c.md` (SKILL.md)"]);
+    assert_eq!(warnings, ["link to a missing file: `c.md` (SKILL.md)"]);
 }
 
 #[test]

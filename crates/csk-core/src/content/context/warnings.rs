@@ -50,20 +50,31 @@ impl Omissions {
         let named = |(file, path): (String, String)| format!("`{}` ({file})", short(&path));
         let symlink = |(link, target): (String, String)| format!("{link} -> {}", short(&target));
         let lines = [
-            line("links to missing files", self.missing.into_iter().map(named)),
-            line("links that point outside the skill", self.outside.into_iter().map(named)),
-            line("referenced but not installed", self.not_installed.into_iter().map(named)),
             line(
-                "symlinks skipped because their targets are not installed",
+                ["link to a missing file", "links to missing files"],
+                self.missing.into_iter().map(named),
+            ),
+            line(
+                ["link that points outside the skill", "links that point outside the skill"],
+                self.outside.into_iter().map(named),
+            ),
+            line(["referenced but not installed"; 2], self.not_installed.into_iter().map(named)),
+            line(
+                [
+                    "symlink skipped because its target is not installed",
+                    "symlinks skipped because their targets are not installed",
+                ],
                 self.links.into_iter().map(symlink),
             ),
-            line("too large to scan for links", self.unread.into_iter()),
+            line(["too large to scan for links"; 2], self.unread.into_iter()),
         ];
         lines.into_iter().flatten().collect()
     }
 }
 
-fn line(what: &str, items: impl ExactSizeIterator<Item = String>) -> Option<String> {
+/// Returns a warning that starts with `one` or `many`, depending on the number of items.
+fn line([one, many]: [&str; 2], items: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    let what = if items.len() == 1 { one } else { many };
     let more = items.len().saturating_sub(MAX_NAMED);
     let named: Vec<String> = items.take(MAX_NAMED).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -115,7 +115,8 @@ pub(super) fn all_installed(
 fn project(context: &mut Context, config: &Config) -> anyhow::Result<SelectedProjects> {
     let selected = select(context, config, &Selection::default())?;
     if selected.failed {
-        return Err(Failure::usage(format!("nothing was audited: a {SKILLFILE} is invalid")).into());
+        let what = format!("nothing was audited: a project's {SKILLFILE} is invalid");
+        return Err(Failure::usage(what).with_hint("fix the errors above").into());
     }
     if selected.targets.is_empty() {
         return Err(Failure::usage(format!("no configured project has a {SKILLFILE}"))
@@ -156,7 +157,9 @@ fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<AuditTarget>> {
         .map(|(path, shown)| read(&path, shown))
         .collect::<Result<_, _>>()?;
     if found.is_empty() {
-        return Err(Failure::usage(format!("no {SKILL_FILE} in `{path}` or its subfolders")).into());
+        return Err(Failure::usage(format!("no {SKILL_FILE} in `{path}` or its subfolders"))
+            .with_hint("specify a skill folder, or a folder of skill folders")
+            .into());
     }
     Ok(found)
 }
@@ -190,7 +193,7 @@ fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Resu
         }
     }
     let update = "run `csk update` to fetch new tags and branches";
-    let hint = near.map(|near| format!("did you mean `{near}`? Otherwise {update}"));
+    let hint = near.map(|near| format!("did you mean `{near}`? If not, {update}"));
     Err(Failure::usage(format!("no tag, branch or commit `{reference}` in `{name}`"))
         .with_hint(hint.unwrap_or_else(|| update.to_owned()))
         .into())

@@ -37,7 +37,7 @@ pub(super) fn allow(context: &mut Context, digest: &str, reason: &str) -> anyhow
     let policy = load(context)?;
     if let Some(revoked) = policy.revocation(&digest, &[]) {
         return Err(Failure::usage(format!(
-            "cannot pin `{digest}`: it is revoked: {}",
+            "cannot pin `{digest}`, because it is revoked: {}",
             revoked.reason
         ))
         .into());

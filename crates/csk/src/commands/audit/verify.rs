@@ -27,7 +27,7 @@ Writes: the --output file",
     examples: &["csk audit verify", "csk audit verify --strict --json"],
 };
 
-/// Re-audit installed skills and compare them with what was installed
+/// Re-audit installed skills and report what has changed since they were installed
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct VerifyArgs {
@@ -159,7 +159,7 @@ fn note_unused_suppressions(
             (true, true) => continue,
         };
         let (rule, path) = (&one.rule, safe_line(&one.path));
-        context.ui.error(&format!("note: suppression of {rule} in {path} {status}\n"))?;
+        context.ui.error(&format!("note: the suppression of {rule} in {path} {status}\n"))?;
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ impl<'a> Declarer<'a> {
             }
         }
         Err(format!(
-            "`{}` is already taken by a different repository",
+            "`{}` already contains a different repository; add the skill with `csk add --source NAME --git URL`",
             self.config.skills_root.join(wanted.source.as_str())
         ))
     }

@@ -174,7 +174,7 @@ impl ImportSearch {
         for entry in fs::read_dir(folder.as_path()).map_err(|error| failed(error.into()))? {
             match entry.map_err(|error| failed(error.into()))?.file_name().into_string() {
                 Ok(name) => names.push(name),
-                Err(name) => self.skip(name.to_string_lossy(), "its name is not UTF-8"),
+                Err(name) => self.skip(name.to_string_lossy(), "its name is not valid UTF-8"),
             }
         }
         names.retain(|name| !ledger.entries.iter().any(|own| own.as_str() == name));
@@ -201,7 +201,7 @@ impl ImportSearch {
             Some(_) => match origin_of(folder) {
                 Ok((origin, is_pushed)) => {
                     let note = (!is_pushed).then(|| {
-                        format!("{name}: {folder} has unpushed commits; declaring the remote branch without them")
+                        format!("{name}: `{folder}` has unpushed commits, which are not imported; push them to include them")
                     });
                     (CandidateOrigin::Git(origin), note)
                 }
