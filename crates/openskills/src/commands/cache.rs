@@ -15,7 +15,7 @@ digests), wasm (compiled modules) and served (skills fetched from MCP servers). 
 sealed with a key stored elsewhere: a module that was modified, or copied from another machine, is
 recompiled.
 
-`runs` lists skill copies left behind by killed runs; the next run also removes them. Copies in use
+`runs` lists skill copies left behind by killed runs; the next run removes them too. Copies in use
 are neither listed nor removed.
 
 Reads:  the cache folder

@@ -11,8 +11,9 @@ use crate::output::{DeactivateJson, VERSION};
 const HELP: HelpText = HelpText {
     text: "\
 An active skill restricts the tools in its session. If it was removed or changed after activation,
-every tool call is denied until it is activated again. `deactivate` lifts the restrictions instead.
-Since this lets tools do more, you are asked to confirm, and it is recorded in the log.
+every tool call is denied until it is activated again. `deactivate` lifts the skill's restrictions
+instead. Since this allows more tool calls, openskills asks for confirmation and records it in the
+log.
 
 Reads:  the session's active skills
 Writes: the session's active skills, the log",

@@ -21,14 +21,14 @@ use crate::output::{InstallJson, RemoveJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Installs a skill from a folder, a ZIP file or a gzip-compressed tarball. An archive must contain
-the skill's folder and nothing else. Everything is checked before anything is written: invalid
-skills, paths that point outside, links, devices, archive bombs, duplicate names and names that
+Installs a skill from a folder, a ZIP file or a gzip-compressed tarball. An archive must contain the
+skill's folder and nothing else. Everything is checked before anything is written: invalid skills,
+paths that point outside the skill, links, devices, archive bombs, duplicate names and names that
 differ only in case are rejected. The skill is audited as with `csk audit`: if the audit blocks it,
-you are asked on a terminal; without a terminal, the install fails. The declared capabilities are
-shown; for an upgrade, so are the capabilities gained and lost.
+openskills asks you on a terminal; without a terminal, the install fails. The declared capabilities
+are shown; for an upgrade, so are the capabilities gained and lost.
 
-The skill is installed to .keep-up/skills in the project, or with --user to
+The skill is installed to .keep-up/skills in the project or, with --user, to
 ~/.local/share/openskills/skills. openskills never replaces a skill it did not install; if you
 edited the installed skill, your version is backed up next to it. Passwords, tokens and query
 strings in --origin-url are not stored.
@@ -38,7 +38,7 @@ If there is a signature next to the archive (FILE.sig, from `openskills pack --s
 ~/.config/openskills/allowed_signers (ssh-keygen's format). An invalid signature is rejected. A
 missing one is only reported, unless you pass --require-signature.
 
-In a terminal you are asked to confirm. Otherwise, and with --json, --yes is required.
+In a terminal, openskills asks for confirmation. Otherwise, and with --json, --yes is required.
 
 Reads:  the folder or archive, its signature, the allowed signers
 Writes: the skill, its install record (installed.json in the state folder, .openskills/ next to

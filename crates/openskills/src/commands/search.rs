@@ -9,9 +9,9 @@ use crate::output::{HitJson, SearchJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Ranks skills by where the words occur (name, description, body), how rare they are and how many of
-them match. A word also matches longer words that start with it, with a lower rank. Skills that the
-model cannot invoke are left out.
+Ranks skills by where the words occur (name, description, body), how rare the words are and how many
+of them match. A word also matches longer words that start with it, with a lower rank. Skills that
+the model cannot invoke are left out unless you pass --all.
 
 Reads:  the SKILL.md of every skill
 Writes: the index cache",

@@ -24,9 +24,9 @@ use crate::output::{SkillifyJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Generates a skill bundle in the corteza.skill/v1 format from a package: its exports, how to call
-them, and what its documentation says about each argument. No code in the package is executed. The
-same package always produces the same bytes.
+Generates a skill bundle in the corteza.skill/v1 format from a package. The bundle describes the
+package's exports: how to call them, and what the documentation says about each argument. No code in
+the package is executed. The same package always produces the same bytes.
 
   R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or an installed library
   Python   a source tree or its tarball (pyproject.toml or PKG-INFO), a wheel, or an installed
@@ -67,7 +67,7 @@ Writes: the cache; with --output, the bundle and a backup of local edits",
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SkillifyArgs {
-    /// Folder, tarball or wheel, or name of an installed package
+    /// Folder, tarball or wheel, or the name of an installed package
     #[arg(value_name = "PATH|PACKAGE")]
     package: String,
     /// Parent folder for the bundle

@@ -48,7 +48,7 @@ fn help_lists_every_command() {
         stdout:   validate     Check skills against the Agent Skills standard
         stdout:   cache        Show or clear the caches
         stdout:   mcp          Serve skills over MCP, and use skills from other MCP servers
-        stdout:   migrate      Convert a skill to the corteza.skill/v1 format, or back
+        stdout:   migrate      Convert a skill to the corteza.skill/v1 format or to Claude Code's format
         stdout:   skillify     Generate a skill from an R, Python, Rust or npm package
         stdout:   pack         Pack a skill as a ZIP file
         stdout:   install      Install a skill from a folder or an archive

@@ -21,9 +21,9 @@ log with checkpoints stored elsewhere: the file set as `log.checkpoints` in conf
 or the output of a collector. Verification fails if the log is shorter than a checkpoint
 or differs from one, or if the file contains no checkpoint.
 
-The archives of the log are verified as well. A missing archive is reported as a note. With
---against, verification fails if a missing log or archive has signed checkpoints; use --archive if
-it was moved.
+The log's archives are verified as well. A missing archive is reported as a note. With --against,
+verification fails if a missing log or archive has signed checkpoints; use --archive if it was
+moved.
 
 Reads:  the log and its archives; the keys from config.json or --key-file; the --against file; the
         --archive folders

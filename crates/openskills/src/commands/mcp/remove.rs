@@ -16,8 +16,8 @@ const HELP: HelpText = HelpText {
 Removes the server, its skills and their cached files. Approvals of the skills are kept, and apply
 again if you add the server under the same label; `openskills approvals revoke` revokes them.
 
-With --skill, the server stays and only that skill is no longer requested. A skill that is also in
-the server's list stays listed.
+With --skill, openskills keeps the server and only stops requesting that skill. A skill that is also
+in the server's list stays listed.
 
 Reads:  mcp.json; the server's stored list
 Writes: mcp.json; deletes the server's stored list and cached files",
