@@ -1,7 +1,9 @@
 //! `openskills cache`: shows and clears the caches.
 
 use anyhow::bail;
-use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
+use openskills_runtime::{
+    Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache, size_text,
+};
 use term::{HelpText, counted, safe_line, table};
 
 use crate::context::Context;
@@ -90,7 +92,8 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
     } else if cleared {
         let files = all.iter().map(|cache| cache.files.len()).sum();
         let bytes: u64 = all.iter().map(Cache::bytes).sum();
-        context.ui.done(&format!("removed {}, {bytes} bytes\n", counted(files, "file")))?;
+        let (files, size) = (counted(files, "file"), size_text(bytes));
+        context.ui.done(&format!("removed {files} ({size})\n"))?;
     } else {
         let row = |cache: &Cache| {
             vec![
@@ -99,7 +102,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
                     CacheKind::Runs => counted(cache.files.len(), "folder"),
                     _ => counted(cache.files.len(), "file"),
                 },
-                format!("{} bytes", cache.bytes()),
+                size_text(cache.bytes()),
                 safe_line(cache.folder.as_str()).into_owned(),
             ]
         };

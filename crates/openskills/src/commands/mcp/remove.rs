@@ -1,7 +1,7 @@
 //! `openskills mcp remove`: removes an MCP server, or skills that were added by their URIs.
 
 use openskills_runtime::{
-    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills,
+    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills, size_text,
 };
 use skill::nearest;
 use term::{HelpText, counted, safe_line};
@@ -104,5 +104,5 @@ fn remove_skills(
 fn summary(dropped: &DropSummary) -> String {
     let DropSummary { skills, files, bytes } = dropped;
     let (skills, files) = (counted(*skills, "skill"), counted(*files, "cached file"));
-    format!("{skills}, {files} ({bytes} bytes)")
+    format!("{skills}, {files} ({})", size_text(*bytes))
 }

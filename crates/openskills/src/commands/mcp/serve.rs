@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use openskills_runtime::RuntimeError;
+use openskills_runtime::{RuntimeError, size_text};
 use term::{HelpText, safe_line};
 
 use crate::context::Context;
@@ -165,7 +165,8 @@ fn http_options(address: SocketAddr, args: &ServeArgs) -> Result<HttpOptions, Ru
         None => std::env::var("OPENSKILLS_MCP_TOKEN").ok().filter(|token| !token.is_empty()),
     };
     if token.as_ref().is_some_and(|token| token.len() as u64 > MAX_TOKEN) {
-        return Err(token_error(format!("the token is longer than {MAX_TOKEN} bytes")));
+        let limit = size_text(MAX_TOKEN);
+        return Err(token_error(format!("the token is longer than {limit}")));
     }
     let token = token.map(|token| token.trim().to_owned());
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
