@@ -120,9 +120,12 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         return Ok(ExitCode::NotAllowed);
     }
     let expires_at = match args.expires {
-        Some(duration) => Some(Timestamp::now().checked_add(duration).map_err(|_| {
-            RuntimeError::Setup { message: "`--expires` is out of range".to_owned(), hint: None }
-        })?),
+        Some(duration) => {
+            Some(Timestamp::now().checked_add(duration).map_err(|_| RuntimeError::Setup {
+                message: "`--expires` is out of range".to_owned(),
+                hint: Some("use a shorter time, such as 30d".to_owned()),
+            })?)
+        }
         None => None,
     };
     let approval = runtime.approve(&request, expires_at)?;

@@ -55,7 +55,7 @@ pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow
         OpenSkillRuntime::with_config(RuntimeConfig { session_id, ..RuntimeConfig::default() });
     let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     let question =
-        format!("Allow tools in this session to do what `{}` denies?", safe_line(&args.name));
+        format!("Lift the tool restrictions of `{}` in this session?", safe_line(&args.name));
     if !consent.confirm(&mut context.ui, &question, "nothing was changed")? {
         return Ok(ExitCode::NotAllowed);
     }

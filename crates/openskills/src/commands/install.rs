@@ -318,7 +318,10 @@ fn verify_signature(
         Ok(signed) => Ok(Signature::Verified(signed)),
         Err(error @ PackError::Signature(_)) => Err(RuntimeError::PermissionDenied {
             message: error.to_string(),
-            hint: Some(format!("the allowed signers are in {}", shell_path(&allowed))),
+            hint: Some(format!(
+                "check that {} lists the signer, and that the archive is the one that was signed",
+                shell_path(&allowed)
+            )),
         }),
         Err(other) => Err(other.into()),
     }
@@ -378,7 +381,7 @@ fn plan_text(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) 
         let changes = plan.changes.as_ref().map(|changes| change_lines(changes));
         text += &match &changes {
             None => format!(
-                "The installed version ({version}) has no recorded capabilities, so all of them are new.\n"
+                "The installed version ({version}) has no recorded capabilities, so all capabilities count as new.\n"
             ),
             Some(lines) if lines.is_empty() => {
                 format!(

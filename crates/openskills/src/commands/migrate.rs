@@ -123,7 +123,9 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
             return Ok(ExitCode::NotAllowed);
         }
         if text(&root, SKILL_FILE)? != before {
-            let message = format!("`{file}` was changed by another program");
+            let message = format!(
+                "nothing was written: `{file}` was changed by another program in the meantime"
+            );
             return Err(RuntimeError::Setup {
                 message,
                 hint: Some("run the command again".to_owned()),

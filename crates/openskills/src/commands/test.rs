@@ -114,7 +114,8 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     let passed = results.len() - failed;
     if results.is_empty() {
         let message = format!("cannot tell how to run any of its tests: {}", skipped.join(", "));
-        return Err(RuntimeError::Script { skill: args.skill.clone(), message, hint: None }.into());
+        let hint = Some("start each test file with a `#!` line".to_owned());
+        return Err(RuntimeError::Script { skill: args.skill.clone(), message, hint }.into());
     }
     if args.json {
         let version = VERSION;

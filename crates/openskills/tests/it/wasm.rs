@@ -168,7 +168,7 @@ fn failed_module_runs_report_the_reason() {
                 137,
                 "exceeded the memory limit of 128 MiB; raise the limit with --memory",
             ),
-            ("flood.wasm", 137, "it produced too much output"),
+            ("flood.wasm", 137, "exceeded the output limit"),
         ] {
             let ended = run(&env, &format!("{module} --wasm-stage {stage}"));
             assert_eq!(ended.code, Some(code), "{module}: {}", ended.stderr);

@@ -140,7 +140,9 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         }
         // Another program may have written the file while the user was reading the change.
         if read_text(&file)? != before {
-            let message = format!("`{file}` was changed by another program");
+            let message = format!(
+                "nothing was written: `{file}` was changed by another program in the meantime"
+            );
             let hint = Some("run the command again".to_owned());
             return Err(RuntimeError::Setup { message, hint }.into());
         }

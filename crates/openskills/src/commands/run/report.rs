@@ -91,7 +91,7 @@ pub(super) fn print_report(
     if !done.not_granted.is_empty() {
         let not_granted = done.not_granted.join(", ");
         let note = format!(
-            "declared but not granted: {not_granted}; grant it with --read, --net or --env"
+            "declared but not granted: {not_granted}; to grant more, pass --read, --net or --env"
         );
         context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
     }
