@@ -35,7 +35,7 @@ const PACKAGES: &str =
 /// The skill that a plan is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The skill's id.
+    /// The skill's ID.
     pub skill_id: String,
     /// The skill's name.
     pub name: String,

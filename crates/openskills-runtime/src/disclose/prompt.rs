@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CatalogEntry {
-    /// The skill's id, for clients that activate skills with a tool.
+    /// The skill's ID, for clients that activate skills with a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,
     /// Its name.

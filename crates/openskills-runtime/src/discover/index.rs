@@ -44,7 +44,7 @@ pub struct Skill {
     pub is_enabled: bool,
     /// Why the organization's policy forbids it.
     pub denied: Option<String>,
-    /// The id of the skill that its name refers to instead.
+    /// The ID of the skill that its name refers to instead.
     pub shadowed_by: Option<String>,
     /// Where csk installed it from, if it did.
     pub provenance: Option<Box<Provenance>>,
