@@ -129,7 +129,7 @@ Removes a skill installed with `openskills install`. If you edited it, your vers
 backed up next to it.
 
 Reads:  installed.json in the state folder
-Writes: removes the skill's folder and its install record; the log",
+Writes: the log; removes the skill's folder and its install record",
     exit_codes: &[
         ExitCode::Done.when("removed"),
         ExitCode::Usage.usual(),
@@ -232,7 +232,9 @@ fn read_source(
     if metadata.is_dir() {
         if args.require_signature || args.signature.is_some() {
             let message = "a folder cannot be signed; only archives can".to_owned();
-            return Err(RuntimeError::PermissionDenied { message, hint: None });
+            let hint =
+                Some("install an archive that was signed with `openskills pack --sign`".to_owned());
+            return Err(RuntimeError::PermissionDenied { message, hint });
         }
         return Ok((Package::of_folder(&path)?, origin, Signature::Missing));
     }

@@ -177,7 +177,7 @@ fn invalid_schemas_and_library_names_prevent_activation() {
         ("arguments: {schema: {type: objekt}}", "objekt"),
         (
             "arguments: {schema: {type: object, properties: {a: {$ref: 'file:///etc/passwd'}}}}",
-            "are not resolved",
+            "are not supported",
         ),
     ] {
         let env = TestEnv::with(&format!(

@@ -105,7 +105,7 @@ fn help_lists_every_command() {
         stdout:          `run`, `test`, `mcp`: openskills received HUP, INT or TERM
         stdout:   other  `run`: the script's own exit code
         stdout:
-        stdout: Run `openskills <command> --help` for what a command reads and writes, exit codes and examples.
+        stdout: Run `openskills <command> --help` to see its exit codes, examples, and what it reads and writes.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());
 }
 
