@@ -38,7 +38,7 @@ pub(crate) struct ListArgs {
     /// Include shadowed and disabled skills, and skills that cannot be loaded
     #[arg(long)]
     all: bool,
-    /// List the skills installed with `openskills install` instead, in all locations
+    /// List only the skills installed with `openskills install`, in all locations
     #[arg(long, conflicts_with = "all")]
     installed: bool,
     /// Print the result as JSON

@@ -18,7 +18,7 @@ head.json. Reports every event that was changed, removed, moved or truncated.
 
 An older copy of the whole folder cannot be detected from the folder alone. --against compares the
 log with checkpoints stored elsewhere: the file set as `log.checkpoints` in config.json, a syslog,
-or the output of a collector. Verification fails if the log is shorter than a checkpoint
+or the output of a collector. Verification fails if the log has fewer events than a checkpoint says
 or differs from one, or if the file contains no checkpoint.
 
 The log's archives are verified as well. A missing archive is reported as a note. With --against,
