@@ -26,7 +26,7 @@ grants only what you pass with --read, --net and --env. Keys, credentials, agent
 hidden files, and hosts for an untrusted skill, must always be passed explicitly. A grant never
 exceeds what the skill declares or what /etc/openskills/policy.json allows.
 
-The audit result is shown first. A skill that is revoked or blocked by the audit cannot be
+openskills shows the audit result first. A skill that is revoked or blocked by the audit cannot be
 approved: `csk audit` shows why, and `csk audit --suppress` accepts a false positive.
 
 If stdin is not a terminal, or with --json, --yes is required.

@@ -21,9 +21,9 @@ use crate::target::SKILL_HINT;
 const HELP: HelpText = HelpText {
     text: "\
 Converts a skill to the corteza.skill/v1 format (docs/spec/corteza.skill-v1.md) or, with --to
-claude, to Claude Code's format. The change is shown first. Nothing is lost in either direction:
-fields that Claude Code does not support are stored in `metadata.corteza`. Lines that need no change
-are left as they are.
+claude, to Claude Code's format. openskills shows the change first. Nothing is lost in either
+direction: fields that Claude Code does not support are stored in `metadata.corteza`. Lines that
+need no change are left as they are.
 
 A SKILL.json next to SKILL.md is read as well; SKILL.md takes precedence. If there is no SKILL.md,
 it is created from SKILL.json. SKILL.json itself is never changed.

@@ -39,10 +39,10 @@ packages. The prefixes `r:`, `python:` and `node:` restrict the lookup to one ki
 
 The bundle is stored in the cache under its name, version and source digest, and never changed
 there. With --output, it is also written to DIR/NAME. An existing bundle is replaced only if it was
-generated from the same package; the diff is shown first, and a bundle with local edits is backed
-up to ~/.local/share/openskills/backups, which is not searched for skills. With --summarize, each
-section is piped to your command (with its name in SKILLIFY_SECTION) and replaced by the output;
-the bundle records this.
+generated from the same package; openskills shows the diff first, and backs up a bundle with local
+edits to ~/.local/share/openskills/backups, which is not searched for skills. With --summarize, each
+section is piped to your command (with its name in SKILLIFY_SECTION) and replaced by the output; the
+bundle records this.
 
 Reads:  the package; the bundle to be replaced
 Writes: the cache; with --output, the bundle and a backup of local edits",
