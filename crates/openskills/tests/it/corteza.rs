@@ -73,7 +73,7 @@ fn arguments_are_checked_before_instructions_are_shown() {
         let run = openskills(&env, &format!("activate autoresearch --dir s {given}"));
         assert_eq!(run.code, Some(1), "{given}: {}", run.stdout);
         assert!(
-            run.stderr.contains(expected) && run.stderr.contains("arguments: topic, rounds"),
+            run.stderr.contains(expected) && run.stderr.contains("JSON object: topic, rounds"),
             "{given}: {}",
             run.stderr
         );

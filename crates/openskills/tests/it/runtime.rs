@@ -371,7 +371,7 @@ fn prompt_lists_discovered_skills_within_the_budget() {
         (&data["skills"][0]["skillId"], data["skills"][0].get("location")),
         (&"skills/pdf".into(), None)
     );
-    assert!(data["instructions"].as_str().unwrap().contains("by its id"));
+    assert!(data["instructions"].as_str().unwrap().contains("by its ID"));
     // No skill, no block (C5).
     let none = openskills(&TestEnv::with("//- /x\n\n"), "prompt --dir .");
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
