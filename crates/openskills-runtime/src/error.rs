@@ -173,7 +173,7 @@ pub enum RuntimeError {
         hint: Option<String>,
     },
     /// There is no such approval.
-    #[error("no approval named `{name}`")]
+    #[error("no approval matches `{name}`")]
     ApprovalNotFound {
         /// The requested name.
         name: String,
@@ -317,7 +317,7 @@ impl RuntimeError {
             | Self::WasmError { hint, .. } => hint.clone(),
             Self::Arguments { names, .. } if names.is_empty() => None,
             Self::Arguments { names, .. } => Some(format!(
-                "arguments: {names}; pass them in this order, as name=value, or as a JSON object"
+                "pass these arguments in order, as name=value pairs, or as one JSON object: {names}"
             )),
             Self::TooDeep { .. } => Some(
                 "pass --nested to allow it; skills should keep their files one folder deep".to_owned(),

@@ -78,6 +78,7 @@ pub mod run;
 mod runtime;
 mod schema;
 mod served;
+mod size;
 mod state;
 
 pub use decide::approvals::{change_lines, manifest_problems};
@@ -132,6 +133,7 @@ pub use served::{
     DropSummary, FetchRequest, Fetcher, Listing, MAX_SERVED, ServerAddress, SkillServer,
     SkillServers, SyncChange, SyncedSkills,
 };
+pub use size::size_text;
 pub use state::caches::{Cache, CacheKind, caches, clear_cache};
 pub use state::config::{Directory, Logging, RuntimeConfig};
 pub use state::decisions::{DisabledSkills, TrustedFolders};

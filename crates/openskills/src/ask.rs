@@ -153,7 +153,7 @@ fn audit_text(report: &Report) -> String {
         })
         .collect();
     if rows.is_empty() {
-        text += ". It does not appear to use any capability.\n";
+        text += ". It does not appear to use any capabilities.\n";
     } else {
         text += ". It appears to use:\n";
         text += &table(&rows, None);
@@ -243,8 +243,7 @@ pub(crate) fn request_text(request: &Request) -> String {
     text += &table(&rows, None);
     let left_out = request.not_granted(&request.grant);
     if !left_out.is_empty() {
-        text +=
-            "It also declares the following; grant it explicitly with --read, --net or --env:\n";
+        text += "It also declares the following, which you must grant explicitly with --read, --net or --env:\n";
         for line in left_out {
             writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
         }

@@ -50,7 +50,7 @@ Environment:
 
 {}
 
-Run `openskills <command> --help` for what a command reads and writes, exit codes and examples.",
+Run `openskills <command> --help` to see its exit codes, examples, and what it reads and writes.",
         exit_code_section(&ExitCode::all())
     )
 }

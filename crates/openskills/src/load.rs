@@ -196,7 +196,7 @@ fn beyond_limits(entries: &[Entry], file: &str) -> Option<Diagnostic> {
     let (count, bytes) = sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size));
     let message = beyond_mcp_limits(count, bytes)?;
     let found = Diagnostic::of_file(Code::BeyondMcpLimits, strictness, file, message)?;
-    Some(found.with_hint("`openskills mcp` still serves it; a smaller skill loads in every client"))
+    Some(found.with_hint("make the skill smaller, so that every client can load it; `openskills mcp` still serves it"))
 }
 
 /// Returns a note if strict MCP clients would reject any list that includes this skill.
@@ -206,7 +206,7 @@ fn nonstandard_fields(bytes: &[u8], file: &str) -> Option<Diagnostic> {
     let message = beyond_standard(&fields)?;
     let found = Diagnostic::of_file(Code::NotListed, Strictness::Strict, file, message)?;
     Some(found.with_hint(
-        "`openskills mcp` omits it from `skills/list`, because strict clients reject a list with such a skill; pass `--list-nonstandard` to include it",
+        "fix these fields; until then, `openskills mcp` omits the skill from `skills/list` unless you pass `--list-nonstandard`, because strict clients reject a list with such a skill",
     ))
 }
 

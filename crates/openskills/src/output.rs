@@ -383,7 +383,7 @@ pub struct SwitchedJson {
 pub struct CheckToolJson {
     /// Version of this format.
     pub version: u32,
-    /// Whether the call is allowed.
+    /// Whether the call is allowed, denied, or needs the user's approval.
     pub decision: Decision,
     /// The reason for the decision.
     pub reason: String,

@@ -9,7 +9,7 @@ pub enum WasmError {
     #[error("not a WebAssembly file: {0}")]
     NotWasm(String),
     /// The file is too large.
-    #[error("too large: {size} bytes (limit: {max})")]
+    #[error("larger than {} MiB", max >> 20)]
     TooLarge {
         /// The size of the file in bytes.
         size: usize,

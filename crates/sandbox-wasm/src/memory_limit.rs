@@ -35,8 +35,10 @@ impl MemoryLimit {
         let total = self.used.saturating_add(more);
         if total > self.max {
             self.is_exceeded = true;
-            let max = self.max;
-            return Err(wasmtime::format_err!("{total} bytes of memory exceed the limit of {max}"));
+            let (total, max) = (total.div_ceil(1 << 20), self.max >> 20);
+            return Err(wasmtime::format_err!(
+                "{total} MiB of memory exceed the limit of {max} MiB"
+            ));
         }
         (self.used, self.last) = (total, more);
         self.peak = self.peak.max(total);

@@ -70,7 +70,7 @@ pub struct ReplacedPath {
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
     /// The replaced files are too large.
-    #[error("it replaced more than {} MiB", max >> 20)]
+    #[error("it replaced more than {} MiB of files", max >> 20)]
     TooLarge {
         /// The limit in bytes.
         max: u64,
@@ -82,7 +82,7 @@ pub enum SaveError {
         path: PathBuf,
     },
     /// A file cannot be read or written.
-    #[error("`{}`: {source}", path.display())]
+    #[error("cannot back up `{}`: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,

@@ -120,7 +120,7 @@ impl OpenSkillRuntime {
                     "`{}` declares `trust: local`, so an approval covers one session only",
                     subject.skill_id
                 ),
-                hint: Some("add `--session ID`".to_owned()),
+                hint: Some("pass `--session ID`".to_owned()),
             });
         }
         let now = Timestamp::now();

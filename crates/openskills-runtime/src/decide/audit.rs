@@ -57,7 +57,7 @@ impl Auditor {
         }
         let bundle = Bundle::read(name, root)?;
         if bundle.digest != digest {
-            let what = "its files changed while being read".to_owned();
+            let what = "its files changed while they were being read".to_owned();
             return Err(RuntimeError::SkillChanged { skill: name.to_owned(), what });
         }
         let report = self.fresh(&bundle);

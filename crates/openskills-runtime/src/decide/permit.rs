@@ -35,7 +35,7 @@ const PACKAGES: &str =
 /// The skill that a plan is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The skill's id.
+    /// The skill's ID.
     pub skill_id: String,
     /// The skill's name.
     pub name: String,
@@ -328,11 +328,13 @@ impl Request {
         let may_write = capabilities.write.has(&AnchoredFolder::at(Anchor::Workspace));
         let writing = match (may_write, self.grant.direct_writes, self.grant.deletions) {
             (false, _, _) => "nothing",
-            (true, false, false) => "the workspace, applied after exit code 0; no deletions",
-            (true, false, true) => "the workspace, applied after exit code 0, including deletions",
+            (true, false, false) => "the workspace, only if the script exits with 0; no deletions",
+            (true, false, true) => {
+                "the workspace, only if the script exits with 0; deletions allowed"
+            }
             // Direct writes cannot be distinguished from deletions, so they are only granted together.
             (true, true, _) => {
-                "the workspace, directly while running, including deletions; `openskills undo` cannot revert it"
+                "the workspace, directly while the script runs, including deletions; `openskills undo` cannot revert it"
             }
         };
         let network = match &capabilities.network {
@@ -385,7 +387,7 @@ impl Request {
 /// Describes the guarantees that a run does without, if any.
 fn degraded(without: &BTreeSet<Guarantee>) -> Option<String> {
     let names: Vec<&str> = without.iter().map(|guarantee| guarantee.as_str()).collect();
-    (!names.is_empty()).then(|| format!("without these guarantees: {}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("guarantees given up: {}", names.join(", ")))
 }
 
 /// Placeholder in commands until the session is known.

@@ -8,6 +8,7 @@ use crate::disclose::resource::{files, read};
 use crate::discover::index::SkillLocation;
 use crate::runtime::OpenSkillRuntime;
 use crate::served::ServedFile;
+use crate::size::size_text;
 use crate::{Depth, Event, ReadOptions, RuntimeError};
 
 /// The contents of a skill.
@@ -39,7 +40,9 @@ pub fn beyond_mcp_limits(files: usize, bytes: u64) -> Option<String> {
     let is_beyond = files > MCP_FILES || bytes > MCP_BYTES;
     is_beyond.then(|| {
         format!(
-            "it has {files} files ({bytes} bytes in total); some MCP hosts accept at most {MCP_FILES} files ({MCP_BYTES} bytes)"
+            "it has {files} files ({} in total); some MCP hosts accept at most {MCP_FILES} files ({})",
+            size_text(bytes),
+            size_text(MCP_BYTES)
         )
     })
 }

@@ -25,11 +25,14 @@ impl OpenSkillRuntime {
                 return Err(setup("no skill is active in this session".to_owned(), Some(hint)));
             }
             [] => {
-                let hint = format!("active: {}", listed(&active.iter().collect::<Vec<_>>()));
+                let hint = format!(
+                    "use one of the active skills: {}",
+                    listed(&active.iter().collect::<Vec<_>>())
+                );
                 return Err(setup(format!("`{name}` is not active in this session"), Some(hint)));
             }
             several => {
-                let hint = format!("use one of these ids: {}", listed(several));
+                let hint = format!("use one of these IDs: {}", listed(several));
                 return Err(setup(format!("several active skills are named `{name}`"), Some(hint)));
             }
         };

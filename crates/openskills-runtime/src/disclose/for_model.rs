@@ -97,7 +97,7 @@ impl OpenSkillRuntime {
         if matches!(frontmatter.arguments, Some(Arguments::Schema(_))) {
             return Err(RuntimeError::PermissionDenied {
                 message: format!(
-                    "`{}` takes arguments, so its instructions are only shown together with them",
+                    "`{}` takes arguments, so its instructions can only be read by activating it",
                     skill.id
                 ),
                 hint: Some("activate the skill with its arguments".to_owned()),

@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CatalogEntry {
-    /// The skill's id, for clients that activate skills with a tool.
+    /// The skill's ID, for clients that activate skills with a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<String>,
     /// Its name.
@@ -142,9 +142,10 @@ pub fn prompt(skills: &[CatalogEntry], options: &PromptOptions) -> Result<Prompt
     let (mut fitting, mut too_long) = (MIN_DESCRIPTION, MAX_DESCRIPTION + 1);
     let mut text = cut(fitting);
     if !fits(&text) {
+        let count = skills.len();
+        let plural = if count == 1 { "" } else { "s" };
         let message = format!(
-            "the skill list ({} in total) needs at least {} tokens, more than the budget of {}",
-            skills.len(),
+            "a list of {count} skill{plural} needs at least {} tokens, more than the budget of {}",
             tokens(&text),
             options.budget.unwrap_or_default()
         );
@@ -174,7 +175,7 @@ fn write(skills: &[CatalogEntry], options: &PromptOptions) -> String {
         Addressing::Location => {
             "To use a skill, read the file at its location and follow its instructions. If it has no location, run `openskills activate ID`."
         }
-        Addressing::Id => "To use a skill, activate it by its id and follow its instructions.",
+        Addressing::Id => "To use a skill, activate it by its ID and follow its instructions.",
     };
     let how = Some(how).filter(|_| options.with_instructions && !skills.is_empty());
     match options.format {

@@ -91,7 +91,7 @@ impl Retrieve for NoRetriever {
         &self,
         uri: &Uri<String>,
     ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("external references such as `{uri}` are not resolved").into())
+        Err(format!("external references such as `{uri}` are not supported").into())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{ApprovalState, Provenance, Scope, Skill, rfc3339};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillIndexEntry {
-    /// The skill's id.
+    /// The skill's ID.
     pub skill_id: String,
     /// The skill's name.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct SkillIndexEntry {
     pub user_may_invoke: bool,
     /// Rank of its root in the order of precedence, starting at 1.
     pub priority: usize,
-    /// The id of the skill that its name refers to instead.
+    /// The ID of the skill that its name refers to instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowed_by: Option<String>,
     /// The MCP server that serves it.

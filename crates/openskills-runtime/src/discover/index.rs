@@ -44,7 +44,7 @@ pub struct Skill {
     pub is_enabled: bool,
     /// Why the organization's policy forbids it.
     pub denied: Option<String>,
-    /// The id of the skill that its name refers to instead.
+    /// The ID of the skill that its name refers to instead.
     pub shadowed_by: Option<String>,
     /// Where csk installed it from, if it did.
     pub provenance: Option<Box<Provenance>>,
@@ -414,7 +414,7 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
         let skill = Arc::make_mut(&mut skills[one]);
         if skill.diagnostics.iter().all(|problem| problem.code != Code::Shadowed) {
             let message = format!("`{}` and `{rival}` have the same name", skill.id);
-            let hint = "refer to them by id; the name alone selects neither";
+            let hint = "refer to them by ID; the name alone selects neither";
             let warning = problem_of(Code::Shadowed, skill.path(), message);
             skill.diagnostics.push(warning.with_hint(hint));
         }
@@ -423,7 +423,7 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
         let skill = Arc::make_mut(&mut skills[at]);
         let message = format!("`{}` is shadowed by `{winner}`{why}", skill.id);
         let id = shell_word(&skill.id);
-        let hint = format!("refer to it by id; `openskills where {id}` explains why");
+        let hint = format!("refer to it by ID; `openskills where {id}` explains why");
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
         let warning = problem_of(Code::Shadowed, &shown, message).with_hint(hint);
         skill.diagnostics.push(warning);

@@ -30,7 +30,8 @@ impl OpenSkillRuntime {
             return Err(RuntimeError::Setup {
                 message: format!("`log.checkpoints.file` is in `{state}`, next to the log itself"),
                 hint: Some(
-                    "set it to a file that nobody who can change the log can write to".to_owned(),
+                    "set it to a file that cannot be changed by whoever can change the log"
+                        .to_owned(),
                 ),
             });
         }

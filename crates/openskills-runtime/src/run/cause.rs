@@ -101,7 +101,9 @@ impl FailedRun<'_> {
                 let more = self.more_memory();
                 vec![format!("exceeded the memory limit of {most} MiB; {more}")]
             }
-            Ended::Output => vec!["stopped: it produced too much output".to_owned()],
+            Ended::Output => {
+                vec!["exceeded the output limit; make it write less, or write to a file".to_owned()]
+            }
             Ended::Exited(_) | Ended::Signalled(_) => {
                 let causes = [self.memory(), self.network(), self.package(), self.writing()];
                 let causes = causes.into_iter().chain([self.workspace()]);

@@ -31,7 +31,8 @@ pub(crate) fn diff(workspace: &Path, layer: &Layer, changes: &[Change]) -> Strin
     for (at, change) in changes.iter().enumerate() {
         if text.len() > MAX_SHOWN {
             let more = changes.len() - at;
-            let _ = writeln!(text, "{more} more changes not shown");
+            let changes = if more == 1 { "change" } else { "changes" };
+            let _ = writeln!(text, "{more} more {changes} not shown");
             break;
         }
         let path = change.shown();

@@ -146,6 +146,6 @@ fn is_installed(folder: &Path, repository: Option<&Path>, unused: &mut Vec<Strin
         Listed::Yes => "the repository tracks files in it",
         Listed::Unknown => "cannot read the index of its repository",
     };
-    unused.push(format!("{} is ignored: {why}", folder.display()));
+    unused.push(format!("`{}` is ignored: {why}", folder.display()));
     false
 }

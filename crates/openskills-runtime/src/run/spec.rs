@@ -50,7 +50,9 @@ pub(crate) fn spec(permit: &Permit, inputs: &RunInputs<'_>) -> Result<Spec, Stri
         (false, _) => Writes::Never,
         (true, true) if permit.may_delete() => Writes::Direct,
         (true, true) => {
-            return Err("direct writes also need approval for deletions: --deletions".to_owned());
+            return Err(
+                "direct writes also need approval for deletions; pass --deletions".to_owned()
+            );
         }
         (true, false) => Writes::Layer,
     };

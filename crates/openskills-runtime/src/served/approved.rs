@@ -18,6 +18,7 @@ use crate::served::{
     ChangedSkills, FOLDER, Fetch, FetchError, PendingStep, ServedFile, ServedSkill, SyncedSkills,
     server_of,
 };
+use crate::size::size_text;
 use crate::state::decisions::lock_state;
 use crate::{Depth, Event, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
 
@@ -177,7 +178,8 @@ impl OpenSkillRuntime {
             self.check_nested(skill, served, path, &uri)?;
         }
         if let Some(file) = served.file(path).filter(|file| file.size > options.max_bytes) {
-            let why = format!("too large: {} bytes (limit: {})", file.size, options.max_bytes);
+            let (size, limit) = (size_text(file.size), size_text(options.max_bytes));
+            let why = format!("too large: {size} (limit: {limit})");
             return Err(denied(why, "raise the limit with --max-bytes"));
         }
         let bytes = self.served_bytes(skill, served, path)?;

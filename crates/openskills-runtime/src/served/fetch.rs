@@ -184,7 +184,7 @@ fn frontmatter_differs(said: &Map<String, Value>, bytes: &[u8]) -> Option<String
     let keys = said.keys().chain(read.keys());
     let differs = |key: &&String| !is_same(said.get(*key), read.get(*key));
     let key = keys.into_iter().find(differs)?;
-    Some(format!("its field `{key}` does not match the server's list"))
+    Some(format!("its frontmatter field `{key}` does not match the server's list"))
 }
 
 /// Returns true if a value in the server's list equals the one in the file.

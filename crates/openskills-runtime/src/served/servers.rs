@@ -131,7 +131,7 @@ impl SkillServers {
         };
         match RESERVED_LABELS.into_iter().find(|reserved| is_reserved(reserved)) {
             Some(reserved) => Err(format!(
-                "`{label}` is not a valid label; `{reserved}` is reserved for skill folders"
+                "`{label}` is not a valid label; choose one other than `{reserved}` or `{reserved}-…`, which are reserved for skill folders"
             )),
             None => Ok(()),
         }

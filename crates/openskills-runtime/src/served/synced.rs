@@ -12,6 +12,7 @@ use skill_state::Approvals;
 
 use super::entry::origin;
 use super::{ChangedSkills, DropSummary, MAX_SERVED, ServedSkill};
+use crate::size::size_text;
 use crate::state::decisions::no_state_folder;
 use crate::{Places, RuntimeError, rfc3339};
 
@@ -204,7 +205,7 @@ impl SyncedSkills {
         if text.len() as u64 > MAX_BYTES {
             return Err(RuntimeError::Server {
                 server: label.to_owned(),
-                message: format!("its list has {} bytes (limit: {MAX_BYTES})", text.len()),
+                message: format!("its list is larger than {}", size_text(MAX_BYTES)),
                 hint: None,
             });
         }
@@ -233,7 +234,7 @@ impl SyncedSkills {
             list("refused"),
             synced_at,
         ) else {
-            return Err(broken("it is not what was written".to_owned()));
+            return Err(broken("its content is not as openskills wrote it".to_owned()));
         };
         let listing = Listing { listed: skills, requested: Vec::new() };
         let kept = Self::read(label, &listing, synced_at);

@@ -119,7 +119,9 @@ pub(crate) fn lock_state(state: Option<&AbsPath>) -> Result<Lock, RuntimeError> 
     Lock::acquire(&state.join(".lock"), Lock::TIMEOUT).map_err(|error| match error {
         LockError::Held { path, .. } => RuntimeError::Setup {
             message: format!("another process holds the lock `{path}`"),
-            hint: Some("try again; if no other openskills is running, remove the file".to_owned()),
+            hint: Some(
+                "try again; if no other openskills process is running, remove the file".to_owned(),
+            ),
         },
         LockError::File(error) => error.into(),
     })

@@ -213,7 +213,7 @@ fn checkpoints_reveal_a_removed_log() {
     let report = whole(&world, &[], With::Checkpoints);
     assert!(
         told(&report).contains(&format!(
-            "log {first} is missing: it had 4 events at its last checkpoint, 1970-"
+            "log {first} is missing: it had 4 events at its last checkpoint (1970-"
         )),
         "{report:?}"
     );

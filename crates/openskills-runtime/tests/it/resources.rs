@@ -58,7 +58,7 @@ fn invalid_resource_paths_are_refused() {
         ("fifo", "permission-denied", "a FIFO, socket or device"),
         ("socket", "permission-denied", "a socket"),
         ("a", "permission-denied", "it is a folder"),
-        ("large", "permission-denied", "(limit: 8388608)"),
+        ("large", "permission-denied", "(limit: 8 MiB)"),
         ("a\\..\\b", "permission-denied", "cannot read"),
         ("a\0b", "permission-denied", "cannot read"),
         ("", "permission-denied", "cannot read"),

@@ -21,19 +21,19 @@ slash is required for a skill that only the user may invoke, and rejected for a 
 model may invoke.
 
 ARGUMENTS replace $ARGUMENTS, $ARGUMENTS[0], $1, $2 … (starting at $0 if the skill uses $0) and
-the argument names declared by the skill. If the skill has an argument schema, pass them in schema
-order, as name=value or as a JSON object; invalid arguments are rejected. ${SKILL_DIR} and
-${SESSION_ID} are replaced as well. Nothing is executed: no hooks and no inline commands. With
---session, an already active skill is printed again only if it has changed.
+$NAME for each argument name that the skill declares. If the skill has an argument schema, pass
+plain values in schema order, name=value pairs, or one JSON object; invalid arguments are rejected.
+${SKILL_DIR} and ${SESSION_ID} are replaced as well. Nothing is executed: no hooks and no inline
+commands. With --session, an already active skill is printed again only if it has changed.
 
 Reads:  SKILL.md and the skill's file names; file contents, to compute the digest
 Writes: the index cache; the log; with --session, the session's active skills",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Invalid.when("the skill cannot be loaded, changed while the command ran, or needs missing libraries; or the arguments are invalid"),
+        ExitCode::Invalid.when("the skill cannot be loaded, changed while the command ran, or needs libraries that are not installed; or the arguments are invalid"),
         ExitCode::Usage.usual(),
         ExitCode::NotFound.when("no such skill"),
-        ExitCode::NotAllowed.when("the skill is disabled, or cannot be invoked this way"),
+        ExitCode::NotAllowed.when("the skill is disabled, revoked or blocked by the audit, or cannot be invoked this way"),
     ],
     examples: &[
         "openskills activate pdf",
@@ -63,10 +63,10 @@ pub(crate) struct ActivateArgs {
     /// Print the instructions even if the skill is already active in the session
     #[arg(long)]
     again: bool,
-    /// Allow the skill to attach its libraries if it requests to (recorded in the log)
+    /// Allow the skill to attach its libraries if it asks to (recorded in the log)
     #[arg(long)]
     attach: bool,
-    /// Print the result as JSON, including the requested model, context, agent and hooks
+    /// Print the result as JSON, including the model, context, agent and hooks that the skill requests
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -72,7 +72,7 @@ struct ListArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = REVOKE)]
 struct RevokeArgs {
-    /// Approval ID, or a skill name or ID to revoke all its approvals
+    /// Approval ID; or a skill's name or ID, to revoke all of the skill's approvals
     #[arg(
         value_name = "APPROVAL",
         required_unless_present_any = ["all", "expired"],

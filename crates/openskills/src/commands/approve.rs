@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use openskills_runtime::permit::{Request, RequestedNetwork};
-use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339, size_text};
 use skill_state::audit::Clearance;
 use term::{HelpText, counted, safe_line};
 
@@ -16,17 +16,17 @@ use crate::when::duration;
 
 const HELP: HelpText = HelpText {
     text: "\
-An approval covers one source, one name and one content digest. If any of them changes, you are
-asked again and shown what is new. An approved skill may run its scripts in the sandbox, where
-they can read the skill and work in the workspace.
+An approval covers one source, one name and one content digest. If any of them changes, openskills
+asks again and shows what is new. An approved skill may run its scripts in the sandbox, where they
+can read the skill and work in the workspace.
 
 Other capabilities a skill declares (files elsewhere, hosts, environment variables) need your
-consent. In a terminal they are listed under \"You would grant\" and you confirm them; --yes grants
-only what you pass with --read, --net and --env. Keys, credentials, agent settings and other
-hidden files, and hosts for an untrusted skill, must always be passed explicitly. A grant
-never exceeds what the skill declares or what /etc/openskills/policy.json allows.
+consent. In a terminal, openskills lists them under \"You would grant\" and asks you to confirm; --yes
+grants only what you pass with --read, --net and --env. Keys, credentials, agent settings and other
+hidden files, and hosts for an untrusted skill, must always be passed explicitly. A grant never
+exceeds what the skill declares or what /etc/openskills/policy.json allows.
 
-The audit result is shown first. A skill that is revoked or blocked by the audit cannot be
+openskills shows the audit result first. A skill that is revoked or blocked by the audit cannot be
 approved: `csk audit` shows why, and `csk audit --suppress` accepts a false positive.
 
 If stdin is not a terminal, or with --json, --yes is required.
@@ -39,7 +39,7 @@ Writes: approvals.json, the log",
         ExitCode::Usage.usual(),
         ExitCode::NotFound.when("no such skill"),
         ExitCode::NotAllowed
-            .when("denied by the policy, blocked by the audit, ruled out by the skill itself, or declined by you"),
+            .when("denied by the policy or the skill's own declaration, blocked by the audit, or declined by you"),
         ExitCode::NeedsApproval
             .when("confirmation required, but stdin is not a terminal or --json is given"),
         ExitCode::Log.when("the log cannot be written"),
@@ -68,7 +68,7 @@ pub(crate) struct ApproveArgs {
     /// Expire the approval after this long, such as 12h, 30d or 2w
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<SignedDuration>,
-    /// Session ID; a skill declared as local is approved for this session only
+    /// Session ID; a skill that declares `trust: local` is approved for this session only
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
     /// Do not prompt for confirmation
@@ -90,7 +90,8 @@ fn server_listing(runtime: &OpenSkillRuntime, request: &Request) -> Result<Strin
         (runtime.skill(&request.subject.skill_id)?, runtime.contents(&request.subject.skill_id)?);
     let bytes: u64 = contents.files.iter().map(|file| file.size).sum();
     let files = counted(contents.files.len(), "file");
-    let line = format!("Listed by the server as: {} ({files}, {bytes} bytes)", skill.description);
+    let size = size_text(bytes);
+    let line = format!("Listed by the server as: {} ({files}, {size})", skill.description);
     Ok(format!("{}\n", safe_line(&line)))
 }
 
@@ -119,9 +120,12 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         return Ok(ExitCode::NotAllowed);
     }
     let expires_at = match args.expires {
-        Some(duration) => Some(Timestamp::now().checked_add(duration).map_err(|_| {
-            RuntimeError::Setup { message: "`--expires` is out of range".to_owned(), hint: None }
-        })?),
+        Some(duration) => {
+            Some(Timestamp::now().checked_add(duration).map_err(|_| RuntimeError::Setup {
+                message: "`--expires` is out of range".to_owned(),
+                hint: Some("use a shorter time, such as 30d".to_owned()),
+            })?)
+        }
         None => None,
     };
     let approval = runtime.approve(&request, expires_at)?;

@@ -1,7 +1,9 @@
 //! `openskills cache`: shows and clears the caches.
 
 use anyhow::bail;
-use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
+use openskills_runtime::{
+    Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache, size_text,
+};
 use term::{HelpText, counted, safe_line, table};
 
 use crate::context::Context;
@@ -15,7 +17,7 @@ digests), wasm (compiled modules) and served (skills fetched from MCP servers). 
 sealed with a key stored elsewhere: a module that was modified, or copied from another machine, is
 recompiled.
 
-`runs` lists skill copies left behind by killed runs; the next run also removes them. Copies in use
+`runs` lists skill copies left behind by killed runs; the next run removes them too. Copies in use
 are neither listed nor removed.
 
 Reads:  the cache folder
@@ -90,7 +92,8 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
     } else if cleared {
         let files = all.iter().map(|cache| cache.files.len()).sum();
         let bytes: u64 = all.iter().map(Cache::bytes).sum();
-        context.ui.done(&format!("removed {}, {bytes} bytes\n", counted(files, "file")))?;
+        let (files, size) = (counted(files, "file"), size_text(bytes));
+        context.ui.done(&format!("removed {files} ({size})\n"))?;
     } else {
         let row = |cache: &Cache| {
             vec![
@@ -99,7 +102,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
                     CacheKind::Runs => counted(cache.files.len(), "folder"),
                     _ => counted(cache.files.len(), "file"),
                 },
-                format!("{} bytes", cache.bytes()),
+                size_text(cache.bytes()),
                 safe_line(cache.folder.as_str()).into_owned(),
             ]
         };

@@ -173,7 +173,7 @@ fn from_hook(context: &Context) -> Result<ToolCall, RuntimeError> {
         .read_to_string(&mut text)
         .map_err(|error| invalid(&format!("cannot read the event: {error}")))?;
     if text.len() as u64 > MAX_EVENT {
-        return Err(invalid(&format!("the event is larger than {MAX_EVENT} bytes")));
+        return Err(invalid(&format!("the event is larger than {} MiB", MAX_EVENT >> 20)));
     }
     let event: Value = serde_json::from_str(&text)
         .map_err(|error| invalid(&format!("the event is not valid JSON: {error}")))?;

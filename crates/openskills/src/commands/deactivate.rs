@@ -11,8 +11,9 @@ use crate::output::{DeactivateJson, VERSION};
 const HELP: HelpText = HelpText {
     text: "\
 An active skill restricts the tools in its session. If it was removed or changed after activation,
-every tool call is denied until it is activated again. `deactivate` lifts the restrictions instead.
-Since this lets tools do more, you are asked to confirm, and it is recorded in the log.
+every tool call is denied until it is activated again. `deactivate` lifts the skill's restrictions
+instead. Since this allows more tool calls, openskills asks for confirmation and records it in the
+log.
 
 Reads:  the session's active skills
 Writes: the session's active skills, the log",
@@ -54,7 +55,7 @@ pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow
         OpenSkillRuntime::with_config(RuntimeConfig { session_id, ..RuntimeConfig::default() });
     let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     let question =
-        format!("Allow tools in this session to do what `{}` denies?", safe_line(&args.name));
+        format!("Lift the tool restrictions of `{}` in this session?", safe_line(&args.name));
     if !consent.confirm(&mut context.ui, &question, "nothing was changed")? {
         return Ok(ExitCode::NotAllowed);
     }

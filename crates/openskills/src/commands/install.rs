@@ -21,14 +21,14 @@ use crate::output::{InstallJson, RemoveJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Installs a skill from a folder, a ZIP file or a gzip-compressed tarball. An archive must contain
-the skill's folder and nothing else. Everything is checked before anything is written: invalid
-skills, paths that point outside, links, devices, archive bombs, duplicate names and names that
+Installs a skill from a folder, a ZIP file or a gzip-compressed tarball. An archive must contain the
+skill's folder and nothing else. Everything is checked before anything is written: invalid skills,
+paths that point outside the skill, links, devices, archive bombs, duplicate names and names that
 differ only in case are rejected. The skill is audited as with `csk audit`: if the audit blocks it,
-you are asked on a terminal; without a terminal, the install fails. The declared capabilities are
-shown; for an upgrade, so are the capabilities gained and lost.
+openskills asks you on a terminal; without a terminal, the install fails. openskills shows the
+declared capabilities and, for an upgrade, those gained and lost.
 
-The skill is installed to .keep-up/skills in the project, or with --user to
+The skill is installed to .keep-up/skills in the project or, with --user, to
 ~/.local/share/openskills/skills. openskills never replaces a skill it did not install; if you
 edited the installed skill, your version is backed up next to it. Passwords, tokens and query
 strings in --origin-url are not stored.
@@ -38,7 +38,7 @@ If there is a signature next to the archive (FILE.sig, from `openskills pack --s
 ~/.config/openskills/allowed_signers (ssh-keygen's format). An invalid signature is rejected. A
 missing one is only reported, unless you pass --require-signature.
 
-In a terminal you are asked to confirm. Otherwise, and with --json, --yes is required.
+In a terminal, openskills asks for confirmation. Otherwise, and with --json, --yes is required.
 
 Reads:  the folder or archive, its signature, the allowed signers
 Writes: the skill, its install record (installed.json in the state folder, .openskills/ next to
@@ -129,7 +129,7 @@ Removes a skill installed with `openskills install`. If you edited it, your vers
 backed up next to it.
 
 Reads:  installed.json in the state folder
-Writes: removes the skill's folder and its install record; the log",
+Writes: the log; removes the skill's folder and its install record",
     exit_codes: &[
         ExitCode::Done.when("removed"),
         ExitCode::Usage.usual(),
@@ -232,7 +232,9 @@ fn read_source(
     if metadata.is_dir() {
         if args.require_signature || args.signature.is_some() {
             let message = "a folder cannot be signed; only archives can".to_owned();
-            return Err(RuntimeError::PermissionDenied { message, hint: None });
+            let hint =
+                Some("install an archive that was signed with `openskills pack --sign`".to_owned());
+            return Err(RuntimeError::PermissionDenied { message, hint });
         }
         return Ok((Package::of_folder(&path)?, origin, Signature::Missing));
     }
@@ -318,7 +320,10 @@ fn verify_signature(
         Ok(signed) => Ok(Signature::Verified(signed)),
         Err(error @ PackError::Signature(_)) => Err(RuntimeError::PermissionDenied {
             message: error.to_string(),
-            hint: Some(format!("the allowed signers are in {}", shell_path(&allowed))),
+            hint: Some(format!(
+                "check that {} lists the signer, and that the archive is the one that was signed",
+                shell_path(&allowed)
+            )),
         }),
         Err(other) => Err(other.into()),
     }
@@ -378,7 +383,7 @@ fn plan_text(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) 
         let changes = plan.changes.as_ref().map(|changes| change_lines(changes));
         text += &match &changes {
             None => format!(
-                "The installed version ({version}) has no recorded capabilities, so all of them are new.\n"
+                "The installed version ({version}) has no recorded capabilities, so all capabilities count as new.\n"
             ),
             Some(lines) if lines.is_empty() => {
                 format!(

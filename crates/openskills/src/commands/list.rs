@@ -12,10 +12,10 @@ use crate::output::{InstalledJson, InstalledSkillJson, ListJson, RefusedJson, VE
 
 const HELP: HelpText = HelpText {
     text: "\
-Lists one skill per name: the one that the name resolves to. With --all, also lists skills that are
-shadowed, disabled or cannot be loaded. With --installed, lists the skills installed by
-`openskills install`. With --json, each entry is complete and includes the digest, which requires
-reading every file once.
+Lists one skill per name: the one that the name resolves to. With --all, also lists shadowed and
+disabled skills, and skills that cannot be loaded. With --installed, lists the skills installed by
+`openskills install`. With --json, each entry is complete, including the skill's digest, so every
+file is read once.
 
 Reads:  the skill folders (see `openskills discover --help`)
 Writes: the index cache",
@@ -35,10 +35,10 @@ Writes: the index cache",
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ListArgs {
-    /// Include skills that are shadowed, disabled or cannot be loaded
+    /// Include shadowed and disabled skills, and skills that cannot be loaded
     #[arg(long)]
     all: bool,
-    /// List the skills installed with `openskills install` instead, in all locations
+    /// List only the skills installed with `openskills install`, in all locations
     #[arg(long, conflicts_with = "all")]
     installed: bool,
     /// Print the result as JSON

@@ -20,16 +20,16 @@ use crate::target::SKILL_HINT;
 
 const HELP: HelpText = HelpText {
     text: "\
-Converts a skill to the corteza.skill/v1 format (docs/spec/corteza.skill-v1.md), or with --to
-claude to Claude Code's format. The change is shown first. Nothing is lost in either direction:
-fields that Claude Code does not have are stored in `metadata.corteza`. Lines that need no change
-are left as they are.
+Converts a skill to the corteza.skill/v1 format (docs/spec/corteza.skill-v1.md) or, with --to
+claude, to Claude Code's format. openskills shows the change first. Nothing is lost in either
+direction: fields that Claude Code does not support are stored in `metadata.corteza`. Lines that
+need no change are left as they are.
 
 A SKILL.json next to SKILL.md is read as well; SKILL.md takes precedence. If there is no SKILL.md,
 it is created from SKILL.json. SKILL.json itself is never changed.
 
-In a terminal you are asked before the file is written. Otherwise, and with --json, --yes is
-required.
+In a terminal, openskills asks for confirmation before it writes the file. Otherwise, and with
+--json, --yes is required.
 
 Reads:  the skill's SKILL.md and SKILL.json
 Writes: SKILL.md",
@@ -48,7 +48,7 @@ Writes: SKILL.md",
     ],
 };
 
-/// Convert a skill to the corteza.skill/v1 format, or back
+/// Convert a skill to the corteza.skill/v1 format or to Claude Code's format
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct MigrateArgs {
@@ -123,7 +123,9 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
             return Ok(ExitCode::NotAllowed);
         }
         if text(&root, SKILL_FILE)? != before {
-            let message = format!("`{file}` was changed by another program");
+            let message = format!(
+                "nothing was written: `{file}` was changed by another program in the meantime"
+            );
             return Err(RuntimeError::Setup {
                 message,
                 hint: Some("run the command again".to_owned()),

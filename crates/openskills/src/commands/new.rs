@@ -17,8 +17,8 @@ use crate::output::{NewJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Creates a folder named NAME with a SKILL.md, starter code and tests: a Python script, or with --wasm
-a small Rust program compiled to WebAssembly. Existing files are not changed.
+Creates a folder named NAME with a SKILL.md, starter code and tests: a Python script or, with
+--wasm, a small Rust program compiled to WebAssembly. Existing files are not changed.
 
 Reads:  nothing
 Writes: the new folder",

@@ -28,10 +28,10 @@ skills through a tool. A description longer than the standard allows is truncate
 dropped. Skills that the model cannot invoke are left out. Notes on standard error report truncated
 descriptions and skills that are left out.
 
-Reads:  the frontmatter of each SKILL.md, its agents/openai.yaml
+Reads:  the frontmatter of each SKILL.md, and each skill's agents/openai.yaml
 Writes: the index cache",
     exit_codes: &[
-        ExitCode::Done.when("printed; nothing is printed if there are no skills"),
+        ExitCode::Done.when("done; prints nothing if there are no skills"),
         ExitCode::Invalid.when("a given skill cannot be loaded"),
         ExitCode::Usage.when(
             "usage or configuration error, a path does not exist, or the budget is too small",
@@ -68,7 +68,7 @@ pub(crate) struct PromptArgs {
     /// Approximate maximum length, in tokens
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
-    /// Print instructions for using skills above the block
+    /// Start with instructions for using skills
     #[arg(long)]
     instructions: bool,
     #[command(flatten)]

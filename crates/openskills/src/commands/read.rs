@@ -13,9 +13,9 @@ use crate::output::{ReadJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-NAME reads as the model, /NAME as the user. The model cannot read the files of a skill that only
-the user may invoke, unless the user has invoked it in the session (--session). If nobody may invoke
-a skill (`model_invocation: disabled`), nobody can read its files.
+NAME reads the file as the model, /NAME as the user. The model cannot read the files of a skill that
+only the user may invoke, unless the user has invoked it in the session (--session). If nobody may
+invoke a skill (`model_invocation: disabled`), nobody can read its files.
 
 PATH is relative to the skill folder. Files outside it are never read, whether through `..`, an
 absolute path or a link. FIFOs, devices and oversized files are rejected.
@@ -53,7 +53,7 @@ pub(crate) struct ReadArgs {
     /// Allow files more than one folder deep
     #[arg(long)]
     nested: bool,
-    /// Maximum file size
+    /// Maximum file size in bytes
     #[arg(long, value_name = "BYTES", default_value_t = MAX_RESOURCE_BYTES)]
     max_bytes: u64,
     /// Write the bytes unchanged

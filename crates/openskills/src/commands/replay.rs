@@ -14,11 +14,11 @@ use crate::output::{RepeatedJson, ReplayJson, VERSION};
 const HELP: HelpText = HelpText {
     text: "\
 For every activation and execution in the log, compares the recorded digest of the skill with its
-current one: same, drifted or gone. An altered log is rejected.
+current one, and reports `same`, `drifted` or `gone`. An altered log is rejected.
 
-With --execute, reruns every module that was run with --seed, with the same input, and expects the
-same output. A rerun needs the same approval as any other run and is logged. Runs that cannot be
-repeated are reported with the reason: they had a workspace, network access or no seed.
+With --execute, reruns every module that was run with --seed, using the same input, and expects the
+same output. A rerun needs the same approval as any other run and is logged. Runs with a workspace,
+with network access or without a seed cannot be repeated; they are reported with the reason.
 
 Reads:  the log, and all files of the skills recorded in it
 Writes: the index cache; with --execute, the log",

@@ -33,24 +33,24 @@ use sandbox::{Ended, Guarantee};
 const HELP: HelpText = HelpText {
     text: "\
 The script runs in a sandbox, from a private copy of the approved version. It can read the skill,
-the system and the workspace. Its writes go to a layer on top of the workspace and are applied only
-if it exits with 0: never through a link, never over files that changed during the run, and never
-to protected names such as .git or .envrc. The script's stdout and exit code are passed through
+the system and the workspace. Its writes go to a layer on top of the workspace. They are applied
+only if the script exits with 0, and never through a link, over a file that changed during the run,
+or to a protected name such as .git or .envrc. The script's stdout and exit code are passed through
 unchanged. Its stdin is --input or, without it, the piped stdin of openskills.
 
 If you specify no script, wasm/skill.wasm runs; failing that, the only module in wasm/; failing
 that, the only script in scripts/. The interpreter is chosen by the script's `#!` line or file
 extension. `package.module` runs a Python module, like `python -m`. Python can use packages from the
-project's virtual environment (VIRTUAL_ENV or .venv) or your own, and node can use packages from the
-project's node_modules, unless these folders are checked in to the repository. A WebAssembly module
-uses WASI: it sees the skill as /skill, the workspace as /workspace and `.`, and nothing else. With
---seed, the same input gives the same output, and `openskills replay --execute` can repeat the run
-from the log. To run a command that csk installed, pass only its name, or the skill and then the
-command.
+project's virtual environment (VIRTUAL_ENV or .venv) and your own packages (pip install --user);
+node can use packages from the project's node_modules. Folders that are checked in to the repository
+are ignored. A WebAssembly module uses WASI: it sees the skill as /skill, the workspace as
+/workspace and `.`, and nothing else. With --seed, the same input gives the same output, and
+`openskills replay --execute` can repeat the run from the log. To run a command that csk installed,
+pass only its name, or the skill and then the command.
 
-If approval is needed, you are asked on a terminal; otherwise the run is refused and the command to
-approve it is printed. Capabilities that a skill declares beyond its folder and the workspace need
-your consent: confirm them on the terminal, or pass them with --read, --net and --env;
+If approval is needed, openskills asks you on a terminal; otherwise it refuses the run and prints
+the command that approves it. Capabilities that a skill declares beyond its folder and the workspace
+need your consent: confirm them on the terminal, or pass them with --read, --net and --env;
 --approve-once does not confirm them. A skill that is revoked or blocked by the audit does not run.
 
 Reads:  the skill, approvals.json, the organization's policy
@@ -120,7 +120,7 @@ pub(crate) struct RunArgs {
     /// Approve this run only, granting nothing beyond --read, --net and --env
     #[arg(long)]
     approve_once: bool,
-    /// Sandbox guarantee you are willing to give up, such as mem; can be repeated
+    /// Run even without this sandbox guarantee, such as mem; can be repeated
     #[arg(long, value_name = "GUARANTEE", value_parser = guarantee)]
     allow_degraded: Vec<Guarantee>,
     /// Session ID

@@ -18,7 +18,7 @@ Untrusted skills need every guarantee except mem.
 Reads:  nothing
 Writes: nothing",
     exit_codes: &[
-        ExitCode::Done.when("skills of every trust level can run here"),
+        ExitCode::Done.when("every skill can run here, whatever its trust level"),
         ExitCode::SandboxUnavailable
             .when("some skills cannot run here; the output shows which, why, and how to fix it"),
     ],
@@ -90,7 +90,7 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
             }
         }
         let verdict = match (for_all, best.is_some()) {
-            (true, _) => "skills of every trust level can run here",
+            (true, _) => "every skill can run here, whatever its trust level",
             (false, true) => {
                 "your own and your organization's skills can run here; untrusted skills cannot"
             }

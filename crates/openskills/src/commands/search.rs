@@ -1,6 +1,6 @@
 //! `openskills search`: finds skills by keyword.
 
-use term::{HelpText, table};
+use term::{HelpText, counted, table};
 
 use crate::context::Context;
 use crate::discovery::DiscoveryArgs;
@@ -9,9 +9,9 @@ use crate::output::{HitJson, SearchJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Ranks skills by where the words occur (name, description, body), how rare they are and how many of
-them match. A word also matches longer words that start with it, with a lower rank. Skills that the
-model cannot invoke are left out.
+Ranks skills by where the words occur (name, description, body), how rare the words are and how many
+of them match. A word also matches longer words that start with it, with a lower rank. Skills that
+the model cannot invoke are left out unless you pass --all.
 
 Reads:  the SKILL.md of every skill
 Writes: the index cache",
@@ -81,8 +81,9 @@ pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result
         }
     }
     if hidden > 0 && !args.json {
+        let hidden = counted(hidden, "skill");
         let note = format!(
-            "note: {hidden} more can be invoked only by the user; use `--all` to show them\n"
+            "note: not shown: {hidden} that only the user can invoke; use `--all` to show everything\n"
         );
         context.ui.error(&note)?;
     }

@@ -24,9 +24,9 @@ use crate::output::{SkillifyJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Generates a skill bundle in the corteza.skill/v1 format from a package: its exports, how to call
-them, and what its documentation says about each argument. No code in the package is executed. The
-same package always produces the same bytes.
+Generates a skill bundle in the corteza.skill/v1 format from a package. The bundle describes the
+package's exports: how to call them, and what the documentation says about each argument. No code in
+the package is executed. The same package always produces the same bytes.
 
   R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or an installed library
   Python   a source tree or its tarball (pyproject.toml or PKG-INFO), a wheel, or an installed
@@ -39,10 +39,10 @@ packages. The prefixes `r:`, `python:` and `node:` restrict the lookup to one ki
 
 The bundle is stored in the cache under its name, version and source digest, and never changed
 there. With --output, it is also written to DIR/NAME. An existing bundle is replaced only if it was
-generated from the same package; the diff is shown first, and a bundle with local edits is backed
-up to ~/.local/share/openskills/backups, which is not searched for skills. With --summarize, each
-section is piped to your command (with its name in SKILLIFY_SECTION) and replaced by the output;
-the bundle records this.
+generated from the same package; openskills shows the diff first, and backs up a bundle with local
+edits to ~/.local/share/openskills/backups, which is not searched for skills. With --summarize, each
+section is piped to your command (with its name in SKILLIFY_SECTION) and replaced by the output; the
+bundle records this.
 
 Reads:  the package; the bundle to be replaced
 Writes: the cache; with --output, the bundle and a backup of local edits",
@@ -67,7 +67,7 @@ Writes: the cache; with --output, the bundle and a backup of local edits",
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SkillifyArgs {
-    /// Folder, tarball or wheel, or name of an installed package
+    /// Folder, tarball or wheel, or the name of an installed package
     #[arg(value_name = "PATH|PACKAGE")]
     package: String,
     /// Parent folder for the bundle

@@ -9,7 +9,7 @@ use crate::output::{SwitchJson, SwitchedJson, VERSION};
 
 const DISABLE_HELP: HelpText = HelpText {
     text: "\
-A disabled skill is not listed, not included in prompts and cannot be activated. A name disables
+A disabled skill is not listed or included in prompts, and cannot be activated. A name disables
 every skill with that name; an ID (see `openskills list --all`) disables only that skill.
 
 Reads:  the skill folders (see `openskills discover --help`)

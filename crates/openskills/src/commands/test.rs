@@ -113,8 +113,12 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     let failed = results.iter().filter(|result| !result.passed).count();
     let passed = results.len() - failed;
     if results.is_empty() {
-        let message = format!("cannot tell how to run any of its tests: {}", skipped.join(", "));
-        return Err(RuntimeError::Script { skill: args.skill.clone(), message, hint: None }.into());
+        let message = format!(
+            "its tests have no `#!` line and no known file extension: {}",
+            skipped.join(", ")
+        );
+        let hint = Some("start each test file with a `#!` line".to_owned());
+        return Err(RuntimeError::Script { skill: args.skill.clone(), message, hint }.into());
     }
     if args.json {
         let version = VERSION;

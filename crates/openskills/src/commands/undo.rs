@@ -12,11 +12,11 @@ use crate::output::{UndoJson, UndonePathJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-`openskills run --workspace` backs up the files it replaces, up to 64 MiB and for 30 days, until the
-next run changes the same workspace. `undo` restores all of them, with permissions and owners, if
-every file is still as the run left it. A run that replaced more than that, or used --direct-writes,
-cannot be undone: `undo` fails, and does not undo an earlier run instead. If `undo` is killed, run
-it again to complete it.
+`openskills run --workspace` backs up the files it replaces, up to 64 MiB. It keeps the backup for
+30 days, or until the next run changes the same workspace. `undo` restores all of them, with
+permissions and owners, if every file is still as the run left it. A run that replaced more than 64
+MiB, or used --direct-writes, cannot be undone: `undo` fails rather than undoing an earlier run. If
+`undo` is killed, run it again to complete it.
 
 Reads:  the backup of the last run, the files it changed in the workspace
 Writes: these files, the log; nothing with --dry-run",

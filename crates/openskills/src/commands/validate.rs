@@ -38,7 +38,7 @@ Writes: nothing",
 
 /// Check skills against the Agent Skills standard
 ///
-/// All problems are reported at once, each with its line, its column and a fix.
+/// All problems are reported at once, each with its line, column and a fix.
 /// Claude Code and corteza.skill/v1 fields are accepted; any other nonstandard field is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]

@@ -12,9 +12,10 @@ use crate::output::{VERSION, WhereJson};
 
 const HELP: HelpText = HelpText {
     text: "\
-If several skills have the same name, the one with the highest trust level is used: builtin, org,
-user, third_party. Within a trust level, later locations override earlier ones: personal, project,
-nested, custom. A folder reachable through several links counts as one skill.
+If several skills have the same name, the one with the highest trust level is used (highest first:
+builtin, org, user, third_party). Within a trust level, the location decides (highest precedence
+first: custom, nested, project, personal). A folder reachable through several links counts as one
+skill.
 
 Reads:  the skill folders (see `openskills discover --help`)
 Writes: the index cache",

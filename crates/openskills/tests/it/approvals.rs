@@ -45,7 +45,7 @@ fn approve_prompts_on_a_terminal_and_shows_changes() {
     assert_eq!(code, 4, "{shown}");
     assert!(shown.contains("It declares no capabilities."), "{shown}");
     assert!(shown.contains("network   none") && shown.contains("env       none"), "{shown}");
-    assert!(shown.contains("write     the workspace, applied after exit code 0"), "{shown}");
+    assert!(shown.contains("write     the workspace, only if the script exits with 0"), "{shown}");
     assert!(shown.contains("Approve? [y/N]") && shown.contains("nothing was approved"), "{shown}");
     assert!(openskills(&env, "approvals list").stdout.is_empty());
     let (shown, code) = on_a_terminal(&env, "approve pdf --dir s --net a.test", "y").unwrap();
@@ -89,7 +89,7 @@ fn approvals_can_be_added_listed_and_revoked_without_a_terminal() {
         ("approve pdf --dir s --net * --net 10.1.2.3", 2, "cannot be combined"),
         ("approve pdf --dir s --expires soon", 2, "is not a duration"),
         ("approve pdf --dir s --net a.test --no-net", 2, "cannot be used with"),
-        ("approvals revoke nope", 3, "no approval named `nope`"),
+        ("approvals revoke nope", 3, "no approval matches `nope`"),
         ("approvals revoke", 2, "required"),
     ] {
         let run = openskills(&env, arguments);

@@ -73,7 +73,7 @@ fn arguments_are_checked_before_instructions_are_shown() {
         let run = openskills(&env, &format!("activate autoresearch --dir s {given}"));
         assert_eq!(run.code, Some(1), "{given}: {}", run.stdout);
         assert!(
-            run.stderr.contains(expected) && run.stderr.contains("arguments: topic, rounds"),
+            run.stderr.contains(expected) && run.stderr.contains("JSON object: topic, rounds"),
             "{given}: {}",
             run.stderr
         );
@@ -177,7 +177,7 @@ fn invalid_schemas_and_library_names_prevent_activation() {
         ("arguments: {schema: {type: objekt}}", "objekt"),
         (
             "arguments: {schema: {type: object, properties: {a: {$ref: 'file:///etc/passwd'}}}}",
-            "are not resolved",
+            "are not supported",
         ),
     ] {
         let env = TestEnv::with(&format!(

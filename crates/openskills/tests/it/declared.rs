@@ -67,7 +67,7 @@ fn approve_flags_do_not_grant_what_is_only_declared() {
     assert_eq!(openskills(&env, "trust app").code, Some(0));
     let approved = openskills(&env, "approve sync --project app --yes");
     assert_eq!(approved.code, Some(0), "{}", approved.stderr);
-    assert!(approved.stderr.contains("grant it explicitly with --read,"), "{}", approved.stderr);
+    assert!(approved.stderr.contains("grant explicitly with --read,"), "{}", approved.stderr);
     assert_eq!(seen(&run(&env, "")), [false; 3]);
     // What is named is granted, and is remembered.
     let named = run(&env, "--approve-once --env DEPLOY_NAME");
@@ -113,7 +113,7 @@ fn a_prompt_answer_grants_what_is_shown_except_protected_locations() {
     let no = typed("n", "");
     assert_eq!(seen(&no), [false; 3], "{}", no.stdout);
     let (granted, named_only) =
-        no.stdout.split_once("grant it explicitly with --read, --net or --env").unwrap();
+        no.stdout.split_once("grant explicitly with --read, --net or --env").unwrap();
     let (_, granted) = granted.split_once("You would grant:").unwrap();
     let has = |kind: &str, what: &str| {
         granted.lines().any(|line| line.trim_start().starts_with(kind) && line.contains(what))

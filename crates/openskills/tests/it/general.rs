@@ -48,7 +48,7 @@ fn help_lists_every_command() {
         stdout:   validate     Check skills against the Agent Skills standard
         stdout:   cache        Show or clear the caches
         stdout:   mcp          Serve skills over MCP, and use skills from other MCP servers
-        stdout:   migrate      Convert a skill to the corteza.skill/v1 format, or back
+        stdout:   migrate      Convert a skill to the corteza.skill/v1 format or to Claude Code's format
         stdout:   skillify     Generate a skill from an R, Python, Rust or npm package
         stdout:   pack         Pack a skill as a ZIP file
         stdout:   install      Install a skill from a folder or an archive
@@ -105,7 +105,7 @@ fn help_lists_every_command() {
         stdout:          `run`, `test`, `mcp`: openskills received HUP, INT or TERM
         stdout:   other  `run`: the script's own exit code
         stdout:
-        stdout: Run `openskills <command> --help` for what a command reads and writes, exit codes and examples.
+        stdout: Run `openskills <command> --help` to see its exit codes, examples, and what it reads and writes.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());
 }
 

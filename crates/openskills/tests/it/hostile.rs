@@ -36,7 +36,7 @@ fn a_skill_file_that_is_not_a_regular_file_is_refused() {
         ("absolute", "error[link-escapes]"),
         ("device", "error[link-escapes]"),
         ("circle", "error[link-escapes]"),
-        ("big", "error[file-too-large]: too large: 104857600 bytes (limit: 1048576)"),
+        ("big", "error[file-too-large]: too large: 100 MiB (limit: 1 MiB)"),
     ] {
         for command in
             ["validate", "validate --lenient", "validate -r", "show", "prompt", "validate --json"]

@@ -211,7 +211,7 @@ echo ran
             let ran = client.call_tool(run_pdf()).await.unwrap();
             assert_eq!(text(&ran), "name=canary\n");
             let shown = user.questions.lock().unwrap()[0].clone();
-            let (granted, rest) = shown.split_once("grant it explicitly").unwrap();
+            let (granted, rest) = shown.split_once("grant explicitly").unwrap();
             let (before, granted) = granted.split_once("You would grant:").unwrap();
             assert!(before.contains("Audit: REVIEW"), "{shown}");
             assert!(granted.contains("env       PDF_NAME") && !granted.contains(".ssh"), "{shown}");

@@ -208,9 +208,9 @@ fn only_an_environment_that_the_repository_tracks_is_ignored() {
     fine(&env, "git add -f .venv/pyvenv.cfg");
     check(&env, ".", "use.py", None);
     let told = openskills(&env, "run many use.py --dir s --approve-once").stderr;
-    assert!(told.contains(".venv is ignored: the repository tracks files in it"), "{told}");
+    assert!(told.contains(".venv` is ignored: the repository tracks files in it"), "{told}");
     let told = openskills(&env, "activate many --dir s").stderr;
-    assert!(told.contains(".venv is ignored: the repository tracks files in it"), "{told}");
+    assert!(told.contains(".venv` is ignored: the repository tracks files in it"), "{told}");
 }
 
 /// A shim as pyenv makes it: it leads to an interpreter by a file, a variable and its own name.

@@ -150,7 +150,7 @@ fn the_record_lists_granted_denied_and_waived_access() {
     assert_eq!(started["allowDegraded"], json!(["mem"]));
     let decided = events(&env, "policy.decided");
     let because = decided.last().unwrap()["reason"].as_str().unwrap();
-    assert!(because.contains("; without these guarantees: mem"), "{because}");
+    assert!(because.contains("; guarantees given up: mem"), "{because}");
     assert_eq!(record["permissions_granted"], started["granted"]);
     let granted: Vec<&str> = record["permissions_granted"]
         .as_array()

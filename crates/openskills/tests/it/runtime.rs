@@ -69,7 +69,7 @@ fn discover_shows_locations_and_problems() {
         stderr:
         stderr: warning[shadowed]: `project/pdf` is shadowed by `personal/pdf`
         stderr: --> [ROOT]/work/.claude/skills/pdf/SKILL.md
-        stderr:  = hint: refer to it by id; `openskills where project/pdf` explains why
+        stderr:  = hint: refer to it by ID; `openskills where project/pdf` explains why
         stderr:
         stderr: 4 skills, 1 shadowed or disabled, 1 could not be loaded
         stderr: note: the project [ROOT]/work is not trusted, so its skills are untrusted; to trust it, run `openskills trust`
@@ -145,7 +145,11 @@ fn search_omits_skills_that_the_model_may_not_invoke() {
     let env = project();
     let run = openskills(&env, "search ships");
     assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""));
-    assert!(run.stderr.contains("1 more can be invoked only by the user"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("not shown: 1 skill that only the user can invoke"),
+        "{}",
+        run.stderr
+    );
     assert!(openskills(&env, "search ships --all").stdout.contains("deploy"));
 }
 
@@ -367,7 +371,7 @@ fn prompt_lists_discovered_skills_within_the_budget() {
         (&data["skills"][0]["skillId"], data["skills"][0].get("location")),
         (&"skills/pdf".into(), None)
     );
-    assert!(data["instructions"].as_str().unwrap().contains("by its id"));
+    assert!(data["instructions"].as_str().unwrap().contains("by its ID"));
     // No skill, no block (C5).
     let none = openskills(&TestEnv::with("//- /x\n\n"), "prompt --dir .");
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));

@@ -184,7 +184,7 @@ fn run_and_undo_report_changes_that_are_too_large_to_undo() {
     grow();
     let done = run(&env, "empty.sh");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
-    let why = "it replaced more than 64 MiB";
+    let why = "it replaced more than 64 MiB of files";
     assert!(done.stderr.contains(&format!("this run cannot be undone: {why}")), "{}", done.stderr);
     let refused = openskills(&env, "undo --workspace w");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);

@@ -67,7 +67,7 @@ fn files_that_are_not_modules_are_refused() {
     check(
         &large,
         &expect![[r#"
-        too large: 67108865 bytes (limit: 67108864)
+        larger than 64 MiB
         hint: strip it and optimize it for size"#]],
     );
 }

@@ -584,12 +584,12 @@ fn waived_guarantees_are_in_the_request_the_permit_and_the_log() {
     let wants = Plan { requested, ..plan(SkillSource::User) };
     let question = request(&wants, &OrgPolicy::default(), &Approvals::default()).unwrap();
     assert_eq!(question.allow_degraded, allow_degraded);
-    let shown = ("sandbox", "without these guarantees: mem, pids".to_owned());
+    let shown = ("sandbox", "guarantees given up: mem, pids".to_owned());
     assert!(question.access_rows().contains(&shown), "{:?}", question.access_rows());
     let approvals = approved(&wants, Grant::default());
     let authorization = authorize(wants, &OrgPolicy::default(), &approvals, &context());
     let (_, reason) = authorization.decision();
-    assert!(reason.ends_with("; without these guarantees: mem, pids"), "{reason}");
+    assert!(reason.ends_with("; guarantees given up: mem, pids"), "{reason}");
     let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
     assert_eq!(*permit.allow_degraded(), allow_degraded);
     // A permit whose plan requests no degraded guarantees allows none.

@@ -104,7 +104,7 @@ impl<F: Fn(&Redirect) -> Verdict> ShellRules<'_, F> {
                 brings_and_writes(line, &self.at),
                 "the command line moves or checks out files, so a later write may follow a symlink",
             ),
-            (sends_input(line), "it sends its standard input to another machine"),
+            (sends_input(line), "the command line sends its standard input to another machine"),
             (applies_unread_patch(line), "`git apply` writes any file listed in the patch"),
             (
                 unpacks_among_others(line),
@@ -133,13 +133,13 @@ impl<F: Fn(&Redirect) -> Verdict> ShellRules<'_, F> {
             let is_plain = assignment.value.certainty == Certainty::Exact
                 && !assignment.value.text.contains('/');
             if !is_safe || !is_plain {
-                return deny(format!("it sets the variable `{}`", assignment.name));
+                return deny(format!("the command line sets the variable `{}`", assignment.name));
             }
         }
         if command.words.is_empty() {
             // An assignment without a command stays in effect for the rest of the line.
             if let Some(assignment) = command.assignments.first() {
-                return deny(format!("it sets the variable `{}`", assignment.name));
+                return deny(format!("the command line sets the variable `{}`", assignment.name));
             }
             return Verdict::new(Decision::Allow, "no program is started");
         }

@@ -157,10 +157,9 @@ fn of_usages(usages: &[Usage], arguments: &[Word], at: &CommandContext<'_>) -> C
     match mismatch {
         Some(Mismatch::Undescribed(why)) => CommandClass::Undescribed(why),
         Some(Mismatch::SensitiveAccess(what)) => CommandClass::SensitiveAccess(what),
-        None => CommandClass::Undescribed(format!(
-            "`{}` without a subcommand is not a known usage",
-            at.program
-        )),
+        None => {
+            CommandClass::Undescribed(format!("`{}` is called without a subcommand", at.program))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use skill_fs::AbsPath;
 
 use super::LogError;
 use super::head::Head;
+use crate::size::size_text;
 
 /// Minimum size of a key in bytes.
 const MIN_KEY: usize = 32;
@@ -34,7 +35,7 @@ impl Key {
         let wrong = |what: String| LogError::Key { path: path.to_string(), what };
         let metadata = fs::metadata(path.as_path()).map_err(failed)?;
         if metadata.len() > MAX_KEY {
-            return Err(wrong(format!("it is larger than {MAX_KEY} bytes")));
+            return Err(wrong(format!("it is larger than {}", size_text(MAX_KEY))));
         }
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o077 != 0 {
@@ -48,8 +49,8 @@ impl Key {
         }
         if bytes.len() < MIN_KEY {
             return Err(wrong(format!(
-                "it has {} bytes, but at least {MIN_KEY} are required",
-                bytes.len()
+                "it has {}, but at least {MIN_KEY} bytes are required",
+                size_text(bytes.len() as u64)
             )));
         }
         Ok(Self(bytes))

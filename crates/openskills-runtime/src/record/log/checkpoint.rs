@@ -16,6 +16,7 @@ use skill_fs::AbsPath;
 use super::LogError;
 use super::chain::{Chain, Hex, text};
 use super::head::{Head, open_regular, private};
+use crate::size::size_text;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -248,7 +249,8 @@ impl Checkpoints {
         file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > MAX_FILE {
             return Err(failed(std::io::Error::other(format!(
-                "it is larger than {MAX_FILE} bytes"
+                "it is larger than {}",
+                size_text(MAX_FILE)
             ))));
         }
         let mut found = Self { file: path.to_string(), ..Self::default() };

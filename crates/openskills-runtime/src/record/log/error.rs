@@ -73,7 +73,7 @@ impl LogError {
                 "run `openskills log verify` for details, or `openskills log archive` to archive this log and start a new one"
             }
             Self::ChainMismatch { .. } => {
-                "restore `log.key_file` in config.json, or run `openskills log archive` to start a new log"
+                "undo the change to `log.key_file` in config.json, or run `openskills log archive` to start a new log"
             }
         };
         Some(hint.to_owned())

@@ -261,7 +261,7 @@ impl History<'_> {
         }
         for (id, (line, one)) in last {
             let what = format!(
-                "log {id} is missing: it had {} events at its last checkpoint, {}, and is neither this log nor an archive of it; if it was moved, pass its folder with --archive DIR",
+                "log {id} is missing: it had {} events at its last checkpoint ({}), but is neither this log nor one of its archives; if it was moved, pass its folder with --archive DIR",
                 one.events, one.time
             );
             self.problem(checkpoints.file.clone(), Some(line), what);

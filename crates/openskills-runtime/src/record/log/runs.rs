@@ -148,7 +148,7 @@ impl Runs {
                 "execution {id} ended at {at}, but the log does not say whether its changes were applied: that is in progress, or its process was killed"
             ),
             UnfinishedRun::Unreadable { at } => format!(
-                "execution {id} has an event from {at} that this version cannot read; it is unknown whether it ended"
+                "execution {id} has an event from {at} that this version cannot read, so it is unknown whether it ended"
             ),
         };
         self.unfinished.iter().map(note).collect()

@@ -27,7 +27,7 @@ pub(super) const MAX_PROBLEMS: usize = 100;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogReport {
-    /// Whether no problems were found.
+    /// True if no problems were found.
     pub valid: bool,
     /// Number of events.
     pub events: u64,

@@ -22,6 +22,7 @@ use super::{Key, LogError, redact_all};
 use crate::record::event::{
     CheckpointFailure, LogRecovered, LogStarted, ScriptFailure, ScriptStart,
 };
+use crate::size::size_text;
 use crate::{Event, rfc3339};
 
 /// The lock file. It is never removed.
@@ -463,7 +464,8 @@ struct Batch {
 impl Batch {
     fn add(&mut self, chain: &Chain, event: &Event) -> Result<(), LogError> {
         let at = self.bytes.len();
-        let start = LineStart { seq: self.tail.events + 1, prev: &self.tail.link, time: &self.now };
+        let seq = self.tail.events + 1;
+        let start = LineStart { seq, prev: &self.tail.link, time: &self.now };
         let written = match event {
             // There may be very many of these, and nothing in them is user input.
             Event::Discovered { .. } | Event::Removed { .. } => {
@@ -474,11 +476,11 @@ impl Batch {
                 write(&mut self.bytes, chain, start, &value)
             }),
         };
-        written
-            .map_err(|error| LogError::Io { path: "an event".to_owned(), source: error.into() })?;
+        let failed = |source| LogError::Io { path: format!("event {seq}"), source };
+        written.map_err(|error| failed(error.into()))?;
         if self.bytes.len() - at > MAX_EVENT {
-            let source = io::Error::other(format!("it is larger than {MAX_EVENT} bytes"));
-            return Err(LogError::Io { path: "an event".to_owned(), source });
+            let limit = size_text(MAX_EVENT as u64);
+            return Err(failed(io::Error::other(format!("it is larger than {limit}"))));
         }
         self.tail.link = chain.link(&self.bytes[at..]);
         self.tail.events += 1;

@@ -3,6 +3,7 @@
 use openskills_runtime::log::Entry;
 use openskills_runtime::{
     Event, ExecutionEnd, PolicyDecision, ScriptExecution, ScriptInterruption, ScriptStart,
+    size_text,
 };
 use term::counted;
 
@@ -77,7 +78,7 @@ pub(super) fn detail(entry: &Entry) -> String {
             .map(|before| format!("after {}", before.folder))
             .unwrap_or_default(),
         Event::LogRecovered(recovered) => {
-            format!("dropped an incomplete line of {} bytes", recovered.bytes)
+            format!("dropped an incomplete line of {}", size_text(recovered.bytes))
         }
         Event::CheckpointFailed(failure) => format!("{}: {}", failure.destination, failure.reason),
         Event::Unknown => match &entry.unreadable {

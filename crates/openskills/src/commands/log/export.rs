@@ -166,7 +166,8 @@ fn send(
         http::post_json(&url, &headers, &body, TIMEOUT)
             .map_err(|error| anyhow::anyhow!("{}", redact(&format!("{error:#}"))))
             .with_context(|| {
-                format!("sent {sent} events, then failed; continue with `--from {next}`")
+                let sent = counted(sent, "event");
+                format!("sent {sent}, then failed; continue with `--from {next}`")
             })?;
         sent += batch.len();
         batch.clear();

@@ -18,12 +18,12 @@ head.json. Reports every event that was changed, removed, moved or truncated.
 
 An older copy of the whole folder cannot be detected from the folder alone. --against compares the
 log with checkpoints stored elsewhere: the file set as `log.checkpoints` in config.json, a syslog,
-or the output of a collector. Verification fails if the log is shorter than a checkpoint
+or the output of a collector. Verification fails if the log has fewer events than a checkpoint says
 or differs from one, or if the file contains no checkpoint.
 
-The archives of the log are verified as well. A missing archive is reported as a note. With
---against, verification fails if a missing log or archive has signed checkpoints; use --archive if
-it was moved.
+The log's archives are verified as well. A missing archive is reported as a note. With --against,
+verification fails if a missing log or archive has signed checkpoints; use --archive if it was
+moved.
 
 Reads:  the log and its archives; the keys from config.json or --key-file; the --against file; the
         --archive folders

@@ -11,14 +11,14 @@ use crate::exit_code::ExitCode;
 
 const HELP: HelpText = HelpText {
     text: "\
-Adds an MCP server to mcp.json in the configuration folder and fetches its list of skills once.
-From then on, its skills are listed as LABEL/NAME. None of their files is fetched until you approve
-a skill (`openskills approve LABEL/NAME`) and something reads the file. Each file must then match
-the digest in the list, and is cached. A server's skill never takes over another skill's name.
+Adds an MCP server to mcp.json in the configuration folder and fetches its list of skills once. From
+then on, its skills are listed as LABEL/NAME. No file is fetched until you approve its skill
+(`openskills approve LABEL/NAME`) and something reads the file. Each file must then match the digest
+in the list, and is cached. A server's skill never takes over another skill's name.
 
 A server may serve skills that it does not list. --skill adds such a skill by its URI, to a new
-server or, if you pass only the label, to an existing one. `mcp sync` requests it each time;
-`openskills mcp remove LABEL --skill URI` removes it.
+server or, if you pass only the label, to an existing one. `openskills mcp sync` requests it each
+time; `openskills mcp remove LABEL --skill URI` removes it.
 
 A server started with a COMMAND runs with your permissions, like every MCP server: only add servers
 you trust. It gets the usual environment variables (HOME, PATH, LANG, ...) and those you pass with

@@ -20,7 +20,7 @@ use crate::output::{McpInstallJson, VERSION};
 pub(super) const HELP: HelpText = HelpText {
     text: "\
 Configures an MCP client to start `openskills mcp`. Shows the change to the client's config file
-before it is written. Everything else in the file stays as it is, including comments.
+before writing it. Everything else in the file stays as it is, including comments.
 
   client          user file                                       with --project
   claude-code     ~/.claude.json                                  .mcp.json
@@ -35,12 +35,12 @@ before it is written. Everything else in the file stays as it is, including comm
   zed             ~/.config/zed/settings.json                     .zed/settings.json
 
 On macOS, the user files of claude-desktop and vscode are in ~/Library/Application Support. The
-clients' environment variables are respected: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME,
-GEMINI_CLI_HOME, and XDG_CONFIG_HOME instead of ~/.config.
+clients' environment variables are respected: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME and
+GEMINI_CLI_HOME. If XDG_CONFIG_HOME is set, it replaces ~/.config.
 
-Tool names are written with underscores, which every client accepts. Arguments after -- are passed
-to `openskills mcp`. In a terminal you are asked to confirm the change; if stdin is not a terminal,
-or with --json, --yes is required.
+The server is configured to use underscores in tool names, because some clients reject dots.
+Arguments after -- are passed to `openskills mcp`. In a terminal, openskills asks you to confirm the
+change; if stdin is not a terminal, or with --json, --yes is required.
 
 Reads:  the client's config file, the variables above
 Writes: the client's config file",
@@ -140,7 +140,9 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         }
         // Another program may have written the file while the user was reading the change.
         if read_text(&file)? != before {
-            let message = format!("`{file}` was changed by another program");
+            let message = format!(
+                "nothing was written: `{file}` was changed by another program in the meantime"
+            );
             let hint = Some("run the command again".to_owned());
             return Err(RuntimeError::Setup { message, hint }.into());
         }

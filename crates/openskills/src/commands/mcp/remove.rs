@@ -1,7 +1,7 @@
 //! `openskills mcp remove`: removes an MCP server, or skills that were added by their URIs.
 
 use openskills_runtime::{
-    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills,
+    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills, size_text,
 };
 use skill::nearest;
 use term::{HelpText, counted, safe_line};
@@ -16,8 +16,8 @@ const HELP: HelpText = HelpText {
 Removes the server, its skills and their cached files. Approvals of the skills are kept, and apply
 again if you add the server under the same label; `openskills approvals revoke` revokes them.
 
-With --skill, the server stays and only that skill is no longer requested. A skill that is also in
-the server's list stays listed.
+With --skill, openskills keeps the server and only stops requesting that skill. A skill that is also
+in the server's list stays listed.
 
 Reads:  mcp.json; the server's stored list
 Writes: mcp.json; deletes the server's stored list and cached files",
@@ -104,5 +104,5 @@ fn remove_skills(
 fn summary(dropped: &DropSummary) -> String {
     let DropSummary { skills, files, bytes } = dropped;
     let (skills, files) = (counted(*skills, "skill"), counted(*files, "cached file"));
-    format!("{skills}, {files} ({bytes} bytes)")
+    format!("{skills}, {files} ({})", size_text(*bytes))
 }

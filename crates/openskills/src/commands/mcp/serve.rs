@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use openskills_runtime::RuntimeError;
+use openskills_runtime::{RuntimeError, size_text};
 use term::{HelpText, safe_line};
 
 use crate::context::Context;
@@ -23,14 +23,15 @@ io.modelcontextprotocol/skills. Over stdio, the client starts this program itsel
 that, run `openskills mcp install CLIENT`). With --http, any number of clients can connect.
 
 The same policy, approvals, sandbox and log apply as for all other commands. If approval is needed,
-you are asked through the client if it supports that (elicitation); otherwise the call is refused
-and the command to approve it is returned. Scripts run in an empty folder, unless you pass
---workspace and the client requests the workspace. They are stopped when the client disconnects.
+openskills asks you through the client if the client supports that (elicitation); otherwise it
+refuses the call and returns the command that approves it. Scripts run in an empty folder, unless
+you pass --workspace and the client requests the workspace. They are stopped when the client
+disconnects.
 
-Over HTTP, other machines can connect only with a token of at least 16 characters, from
---token-file or OPENSKILLS_MCP_TOKEN. Without a token, you are never asked through a client,
-because anyone on this machine could be the client. Web pages can connect only from the server's
-own origin or from an --allow-origin.
+Over HTTP, other machines can connect only with a token of at least 16 characters, from --token-file
+or OPENSKILLS_MCP_TOKEN. Without a token, openskills never asks through a client, because anyone on
+this machine could be the client. Web pages can connect only from the server's own origin or from an
+--allow-origin.
 
 Reads:  skills, approvals.json, the organization's policy, the token file
 Writes: the log; the workspace, by approved scripts
@@ -164,7 +165,8 @@ fn http_options(address: SocketAddr, args: &ServeArgs) -> Result<HttpOptions, Ru
         None => std::env::var("OPENSKILLS_MCP_TOKEN").ok().filter(|token| !token.is_empty()),
     };
     if token.as_ref().is_some_and(|token| token.len() as u64 > MAX_TOKEN) {
-        return Err(token_error(format!("the token is longer than {MAX_TOKEN} bytes")));
+        let limit = size_text(MAX_TOKEN);
+        return Err(token_error(format!("the token is longer than {limit}")));
     }
     let token = token.map(|token| token.trim().to_owned());
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use openskills_runtime::{Execution, shell_word};
+use openskills_runtime::{Execution, shell_word, size_text};
 use sandbox::{Ended, Tier};
 use term::{safe_line, safe_text, table};
 
@@ -57,7 +57,8 @@ pub(super) fn print_report(
         ("standard error", done.stderr.len(), done.written[1]),
     ] {
         if written > kept as u64 {
-            notes.push(format!("{stream} was truncated: kept {kept} of {written} bytes"));
+            let (kept, written) = (size_text(kept as u64), size_text(written));
+            notes.push(format!("{stream} was truncated: kept {kept} of {written}"));
         }
     }
     if let Some(wasm) = done.wasm.as_ref().filter(|wasm| !wasm.skipped_paths.is_empty()) {
@@ -90,7 +91,7 @@ pub(super) fn print_report(
     if !done.not_granted.is_empty() {
         let not_granted = done.not_granted.join(", ");
         let note = format!(
-            "declared but not granted: {not_granted}; grant it with --read, --net or --env"
+            "declared but not granted: {not_granted}; to grant more, pass --read, --net or --env"
         );
         context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
     }

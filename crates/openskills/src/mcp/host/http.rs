@@ -153,7 +153,7 @@ fn status_error(status: StatusCode) -> String {
         }
         status if status.is_redirection() => {
             format!(
-                "it returned {status}; redirects are not followed, use the URL that it redirects to"
+                "it returned {status}; openskills does not follow redirects, so use the target URL"
             )
         }
         status => format!("it returned {status}"),

@@ -2,7 +2,7 @@
 
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
-    ApprovalState, Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError,
+    ApprovalState, Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError, size_text,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
 use serde_json::Value;
@@ -169,7 +169,8 @@ fn binary_block(resource: &Resource, path: &str, uri: &str) -> ContentBlock {
     let is_image = matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     if size > MAX_BINARY {
         ContentBlock::text(format!(
-            "[{kind}, {size} bytes: too large to return; if the skill has a script that reads such files, run it]"
+            "[{kind}, {}: too large to return; if the skill has a script that reads such files, run it]",
+            size_text(size as u64)
         ))
     } else if is_image {
         ContentBlock::image(base64(&resource.bytes), kind)

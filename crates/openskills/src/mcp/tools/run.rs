@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use openskills_runtime::{
     Audience, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, OpenSkillRuntime,
-    Stage,
+    Stage, size_text,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 
@@ -101,13 +101,11 @@ fn run_result(execution: &Execution) -> Result<CallToolResult, Failure> {
         text += &format!("\n[stderr]\n{stderr}");
     }
     if !truncated.is_empty() {
-        let written = execution.written;
+        let [stdout, stderr] = execution.written.map(size_text);
         text += &format!(
-            "\n[truncated: {}; the script wrote {} bytes to stdout and {} to stderr; \
+            "\n[truncated: {}; the script wrote {stdout} to stdout and {stderr} to stderr; \
              to see the rest, make it write less, or write to a file in the workspace]",
             truncated.join(" and "),
-            written[0],
-            written[1]
         );
     }
     if let Some(error) = &apply_error {

@@ -251,7 +251,8 @@ impl Locations<'_> {
         if matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr") {
             return Ok(());
         }
-        let outside = |why: &str| Mismatch::SensitiveAccess(format!("it writes `{text}`: {why}"));
+        let outside =
+            |why: &str| Mismatch::SensitiveAccess(format!("the command changes `{text}`: {why}"));
         // A pattern may match a link, or a file that configures other programs.
         match certainty {
             Certainty::Exact => self.place(text, how, &outside),
@@ -263,7 +264,8 @@ impl Locations<'_> {
 
     /// Returns why removing a file needs approval. Removing by pattern deletes links without following them.
     fn remove(&self, text: &str, certainty: Certainty) -> Result<(), Mismatch> {
-        let outside = |why: &str| Mismatch::SensitiveAccess(format!("it removes `{text}`: {why}"));
+        let outside =
+            |why: &str| Mismatch::SensitiveAccess(format!("the command removes `{text}`: {why}"));
         match certainty {
             Certainty::Exact => self.write(text, certainty, WriteMode::Itself),
             Certainty::Prefix => {
@@ -286,21 +288,21 @@ impl Locations<'_> {
             return Err(outside("the command line changes to another folder"));
         }
         let named =
-            self.context.plain_paths(sure).ok_or_else(|| outside("it is not a valid path"))?;
+            self.context.plain_paths(sure).ok_or_else(|| outside("the path is not valid"))?;
         let real = match self.lookup.real.get(sure) {
             Some(real) => Some(real.clone()),
             // The real path of the working folder itself is known.
             None if sure.is_empty() => self.context.cwd.last().cloned(),
             None => None,
         };
-        let real = real.ok_or_else(|| outside("its real location is unknown"))?;
+        let real = real.ok_or_else(|| outside("the path cannot be resolved"))?;
         let all = named.iter().map(|path| plain_path(path)).chain([real]);
         for path in all.collect::<Vec<_>>() {
             self.one_place(&path, how).map_err(outside)?;
         }
         if how == WriteMode::Unpacked && self.lookup.existing.contains(sure) {
             return Err(outside(
-                "it already exists and may contain symlinks or files that configure other programs",
+                "the folder already exists and may contain symlinks or files that configure other programs",
             ));
         }
         Ok(())
@@ -311,7 +313,7 @@ impl Locations<'_> {
         let is_nowhere = matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr");
         if !is_nowhere && self.output_writes == OutputWrites::Denied {
             return Err(Mismatch::SensitiveAccess(format!(
-                "it writes `{text}`, and no rule allows `Write`"
+                "the command writes `{text}`, and no rule allows `Write`"
             )));
         }
         self.write(text, certainty, WriteMode::Itself)
@@ -321,13 +323,13 @@ impl Locations<'_> {
         let work = below_workspace(path, self.context);
         let is_work = work.is_some();
         let Some(below) = work.or_else(|| below_temporary(path, self.context)) else {
-            return Err("it is outside the workspace");
+            return Err("the path is outside the workspace");
         };
         if path.ancestors().any(|way| self.lookup.repositories.contains(way)) {
-            return Err("git treats its folder as a repository");
+            return Err("git treats the folder as a repository");
         }
         if below.as_os_str().is_empty() && how != WriteMode::Into {
-            return Err("it is the workspace itself");
+            return Err("the path is the workspace itself");
         }
         if how == WriteMode::Unpacked && is_work {
             return Err("an archive may contain a repository, and git would use its configuration");
@@ -338,7 +340,7 @@ impl Locations<'_> {
             let Component::Normal(name) = part else { return Err("the path contains `..`") };
             let Some(name) = name.to_str() else { return Err("the name is not valid UTF-8") };
             if is_protected(name) || is_hidden(name) {
-                return Err("it configures other programs");
+                return Err("the file configures other programs");
             }
         }
         Ok(())
@@ -360,7 +362,7 @@ impl Locations<'_> {
             return Ok(());
         }
         Err(Mismatch::SensitiveAccess(format!(
-            "it copies `{text}`, which configures other programs"
+            "the command copies `{text}`, which configures other programs"
         )))
     }
 
@@ -388,12 +390,14 @@ impl Locations<'_> {
         // curl treats these as standard input.
         if text.trim_matches(['.', '/']).is_empty() {
             return Err(Mismatch::SensitiveAccess(format!(
-                "it sends `{text}`, which may be standard input"
+                "the command sends `{text}`, which may be standard input"
             )));
         }
         match self.write(text, certainty, WriteMode::Into) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Mismatch::SensitiveAccess(format!("it uploads the file `{text}`"))),
+            Err(_) => {
+                Err(Mismatch::SensitiveAccess(format!("the command uploads the file `{text}`")))
+            }
         }
     }
 }

@@ -219,8 +219,8 @@ fn needed(usage: &Usage, options: &[OptionUsage], fit: &MatchedCall<'_>) -> Resu
             known.is_some_and(|option| fit.options.contains(&option.names[0]))
         });
         if !is_there {
-            let one = group.replace('|', "`, `");
-            return Err(Mismatch::Undescribed(format!("it needs one of `{one}`")));
+            let missing = group.replace('|', "` or `");
+            return Err(Mismatch::Undescribed(format!("missing option `{missing}`")));
         }
     }
     Ok(())
