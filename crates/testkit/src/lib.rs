@@ -1,12 +1,14 @@
 //! Support for tests: isolated environments, file trees from a literal, real programs.
 //!
-//! Used only as a dev-dependency. [`tidy`] and [`promises`] contain the checks of the repository itself.
+//! Used only as a dev-dependency. [`tidy`] and [`promises`] contain the checks of the repository itself. [`model`] plays the
+//! model of a real agent, for `tests/agents`.
 
 pub mod corpus;
 mod env;
 mod fault;
 mod git;
 mod help;
+pub mod model;
 mod pages;
 pub mod promises;
 mod schema_page;
