@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{Captured, Limits};
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(crate) use stream::CapturedStream;
+
 /// The limit for the output of a run, over all of its streams together.
 #[derive(Debug)]
 pub struct OutputLimit {
@@ -47,25 +50,57 @@ impl OutputLimit {
     pub fn is_exceeded(&self) -> bool {
         self.is_exceeded.load(Ordering::Relaxed)
     }
+}
 
-    /// Reads a stream to its end in a separate thread. Calls `kill` if the program exceeds the limit.
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    pub(crate) fn read(
-        self: &std::sync::Arc<Self>,
-        mut stream: impl std::io::Read + Send + 'static,
-        kill: impl Fn() + Send + 'static,
-    ) -> std::thread::JoinHandle<Captured> {
-        let limit = std::sync::Arc::clone(self);
-        std::thread::spawn(move || {
-            let mut captured = Captured::default();
-            let mut buffer = vec![0; 64 << 10];
-            while let Ok(count @ 1..) = stream.read(&mut buffer) {
-                if limit.add(&mut captured, &buffer[..count]).is_err() {
-                    kill();
+/// Streams of processes, which only some systems start.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod stream {
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::thread::JoinHandle;
+    use std::time::{Duration, Instant};
+
+    use super::OutputLimit;
+    use crate::Captured;
+
+    impl OutputLimit {
+        /// Reads a stream to its end in a separate thread. Calls `kill` if the program exceeds the limit.
+        pub(crate) fn read(
+            self: &Arc<Self>,
+            mut stream: impl std::io::Read + Send + 'static,
+            kill: impl Fn() + Send + 'static,
+        ) -> CapturedStream {
+            let (limit, captured) = (Arc::clone(self), Arc::<Mutex<Captured>>::default());
+            let shared = Arc::clone(&captured);
+            let thread = std::thread::spawn(move || {
+                let mut buffer = vec![0; 64 << 10];
+                while let Ok(count @ 1..) = stream.read(&mut buffer) {
+                    let mut captured = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                    if limit.add(&mut captured, &buffer[..count]).is_err() {
+                        kill();
+                    }
                 }
+            });
+            CapturedStream { captured, thread }
+        }
+    }
+
+    /// A stream that is being captured.
+    #[derive(Debug)]
+    pub(crate) struct CapturedStream {
+        captured: Arc<Mutex<Captured>>,
+        thread: JoinHandle<()>,
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the edge: waits for a program's output")]
+    impl CapturedStream {
+        /// Returns what was written. Processes that are left running may keep the stream open, so this waits for its end only
+        /// until `deadline`.
+        pub(crate) fn finish(self, deadline: Instant) -> Captured {
+            while !self.thread.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
             }
-            captured
-        })
+            std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
+        }
     }
 }
 

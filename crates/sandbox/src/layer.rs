@@ -2,6 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::GitData;
 
 /// One change in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,11 +153,89 @@ pub enum ApplyError {
     },
 }
 
+/// A path of the workspace that something else changed since the run started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The path, relative to the workspace.
+    pub path: PathBuf,
+    /// What happened.
+    pub what: String,
+}
+
+/// What identifies the state of a file: it differs after every change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stamp {
+    pub(crate) inode: u64,
+    pub(crate) changed: (i64, i64),
+    pub(crate) size: i64,
+    pub(crate) mode: u32,
+}
+
+/// A change that was applied: what it was in the layer, and what it is in the workspace since. `None` stands for
+/// nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AppliedPath {
+    /// The bytes of the path.
+    pub(crate) path: Vec<u8>,
+    pub(crate) layer: Option<Stamp>,
+    pub(crate) workspace: Option<Stamp>,
+}
+
+/// Changes of a layer that were applied while its processes go on writing to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Applied {
+    pub(crate) paths: Vec<AppliedPath>,
+}
+
+/// A layer that was kept in a folder.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredLayer<'a> {
+    /// The folder.
+    pub folder: &'a Path,
+    /// The workspace that the layer belongs to.
+    pub workspace: &'a Path,
+    /// What changed in the workspace since this time is a conflict.
+    pub since: SystemTime,
+    /// Whether changes in `.git` may be applied.
+    pub git: GitData,
+}
+
+impl StoredLayer<'_> {
+    /// Opens the layer.
+    pub fn open(&self) -> Result<Layer, ApplyError> {
+        crate::sys::Layer::open(self).map(Layer)
+    }
+}
+
 /// What a run wrote, kept separate from the workspace, which is unchanged.
 #[derive(Debug)]
 pub struct Layer(pub(crate) crate::sys::Layer);
 
 impl Layer {
+    /// Returns every path that something else changed since the run started.
+    pub fn conflicts(&self, changes: &[Change]) -> Result<Vec<Conflict>, ApplyError> {
+        self.0.conflicts(changes)
+    }
+
+    /// Notes what these changes are in the layer now. Call it before they are applied, and [`Layer::applied`] after.
+    pub fn seen(&self, changes: &[Change]) -> Result<Applied, ApplyError> {
+        self.0.seen(changes)
+    }
+
+    /// Adds what the changes are in the workspace since they were applied.
+    pub fn applied(&self, seen: Applied) -> Result<Applied, ApplyError> {
+        self.0.applied(seen)
+    }
+
+    /// Leaves out changes that were already applied and have not changed in the layer since. What they became in the
+    /// workspace is no conflict.
+    pub fn after(self, applied: Applied) -> Self {
+        Self(self.0.after(applied))
+    }
+
     /// Returns every change, sorted by path.
     pub fn changes(&self) -> Result<Vec<Change>, ApplyError> {
         self.0.changes()

@@ -7,6 +7,7 @@
 //! A program that uses this crate calls [`init`] first thing in `main`. The program is then started again as the
 //! hidden stage: a process with a single thread that sets up the sandbox and supervises the program in it.
 
+mod background;
 mod capture;
 mod error;
 mod guarantee;
@@ -33,13 +34,17 @@ mod unsupported;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use unsupported as sys;
 
+pub use background::{BackgroundId, LeftRunning, ProcessId, end_background};
 pub use capture::{OutputLimit, OutputLimitExceeded};
 pub use error::SandboxError;
 pub use guarantee::Guarantee;
-pub use layer::{ApplyError, Change, ChangeKind, Layer};
+pub use layer::{Applied, ApplyError, Change, ChangeKind, Conflict, Layer, StoredLayer};
 pub use names::{is_protected, protected};
 pub use outcome::{Captured, Ended, Outcome, Violation};
-pub use spec::{Limits, Network, Spec, Stdin, Tier, Workspace, Writes};
+pub use spec::{
+    Background, GitData, LayerStorage, Limits, Loopback, Network, PrivateFolder, Spec, Stdin,
+    Streams, Tier, User, Workspace, Writes,
+};
 pub use spec::{PAYLOAD_FD, PROXY_PLACEHOLDER};
 
 /// Becomes the hidden stage if this process was started as one; otherwise unblocks the signals that end a program.
@@ -55,8 +60,8 @@ pub fn use_helper(program: impl Into<std::path::PathBuf>) {
 
 /// Starts the stage for the next [`start`] in advance, so that it initializes while the caller does other work. This
 /// grants nothing and reports no errors; if no start follows, nothing is left behind.
-pub fn prepare() {
-    sys::prepare();
+pub fn prepare(streams: Streams) {
+    sys::prepare(streams);
 }
 
 /// Reads the payload that this process was given when it was started in a sandbox: see [`Spec::payload`].
@@ -88,6 +93,17 @@ impl Running {
     /// Waits for the program to end.
     pub fn wait(self) -> Result<Outcome, SandboxError> {
         self.0.wait()
+    }
+
+    /// Waits for the program itself to end. With [`Background::Keep`], also returns what it left running.
+    pub fn wait_for_main(self) -> Result<(Outcome, Option<LeftRunning>), SandboxError> {
+        let (outcome, left) = self.0.wait_for_main()?;
+        Ok((outcome, left.map(LeftRunning)))
+    }
+
+    /// Returns the identity of its processes, if this system has one.
+    pub fn id(&self) -> Option<BackgroundId> {
+        self.0.id()
     }
 
     /// Returns the layer that the program's workspace writes go to, if there is one. The layer outlives the run.

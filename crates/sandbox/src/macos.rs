@@ -14,19 +14,22 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::capture::OutputLimit;
-pub(crate) use crate::no_layer::{Layer, undo};
+use crate::capture::{CapturedStream, OutputLimit};
+pub(crate) use crate::no_layer::{Layer, LeftRunning, end_background, start_time, undo};
 use crate::seatbelt::profile;
-use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Stdin, Tier};
+use crate::{
+    BackgroundId, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Stdin, Streams, Tier,
+};
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 /// How often to check whether the program has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long to wait for the rest of the output after the group was killed.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The guarantees that are enforced.
 const ENFORCED: [Guarantee; 6] = [
     Guarantee::FsRead,
@@ -42,7 +45,7 @@ pub(crate) fn init() {}
 pub(crate) fn use_helper(_: PathBuf) {}
 
 /// Does nothing: there is no stage to start in advance.
-pub(crate) fn prepare() {}
+pub(crate) fn prepare(_: Streams) {}
 
 /// Always fails, because no program can be given a payload here.
 pub(crate) fn payload() -> io::Result<Vec<u8>> {
@@ -56,13 +59,17 @@ pub(crate) struct Running {
     limits: Limits,
     is_cancelled: Arc<AtomicBool>,
     output: Arc<OutputLimit>,
-    streams: Option<(JoinHandle<Captured>, JoinHandle<Captured>)>,
+    streams: Option<(CapturedStream, CapturedStream)>,
     temporary: PathBuf,
 }
 
 pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
     if spec.payload.is_some() {
         return Err(SandboxError::BadSpec("payloads are not supported on this system".to_owned()));
+    }
+    if spec.streams == Streams::Shared || !spec.private.is_empty() {
+        let what = "shared streams and private folders are not supported on this system";
+        return Err(SandboxError::BadSpec(what.to_owned()));
     }
     let missing: Vec<Guarantee> =
         spec.required.iter().filter(|needed| !ENFORCED.contains(needed)).copied().collect();
@@ -123,6 +130,10 @@ impl Canceller {
 }
 
 impl Running {
+    pub(crate) fn id(&self) -> Option<BackgroundId> {
+        None
+    }
+
     pub(crate) fn take_layer(&mut self) -> Option<Layer> {
         None
     }
@@ -141,6 +152,11 @@ impl Running {
         {
             let _ = kill_process_group(pid, Signal::KILL);
         }
+    }
+
+    pub(crate) fn wait_for_main(self) -> Result<(Outcome, Option<LeftRunning>), SandboxError> {
+        // A run ends as a process group, so nothing is left running.
+        Ok((self.wait()?, None))
     }
 
     pub(crate) fn wait(mut self) -> Result<Outcome, SandboxError> {
@@ -170,7 +186,10 @@ impl Running {
         // Kill the rest of the process group.
         self.kill();
         let (stdout, stderr) = match self.streams.take() {
-            Some((out, err)) => (out.join().unwrap_or_default(), err.join().unwrap_or_default()),
+            Some((out, err)) => {
+                let deadline = Instant::now() + OUTPUT_TIMEOUT;
+                (out.finish(deadline), err.finish(deadline))
+            }
             None => Default::default(),
         };
         Ok(Outcome {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::{ApplyError, Change};
+use crate::{Applied, ApplyError, BackgroundId, Change, Conflict, ProcessId, StoredLayer};
 
 /// Without layers nothing is applied to a workspace, so there is nothing to undo.
 pub(crate) mod undo {
@@ -52,6 +52,27 @@ pub(crate) mod undo {
 pub(crate) enum Layer {}
 
 impl Layer {
+    pub(crate) fn open(stored: &StoredLayer<'_>) -> Result<Self, ApplyError> {
+        let source = io::Error::other("layers are not supported on this system");
+        Err(ApplyError::Io { path: stored.folder.to_owned(), source })
+    }
+
+    pub(crate) fn after(self, _: Applied) -> Self {
+        self
+    }
+
+    pub(crate) fn seen(&self, _: &[Change]) -> Result<Applied, ApplyError> {
+        match *self {}
+    }
+
+    pub(crate) fn applied(&self, _: Applied) -> Result<Applied, ApplyError> {
+        match *self {}
+    }
+
+    pub(crate) fn conflicts(&self, _: &[Change]) -> Result<Vec<Conflict>, ApplyError> {
+        match *self {}
+    }
+
     pub(crate) fn changes(&self) -> Result<Vec<Change>, ApplyError> {
         match *self {}
     }
@@ -63,4 +84,26 @@ impl Layer {
     pub(crate) fn read(&self, _: &Path, _: u64) -> io::Result<Vec<u8>> {
         match *self {}
     }
+}
+
+/// Processes that were left running, which never happens on this system.
+#[derive(Debug)]
+pub(crate) enum LeftRunning {}
+
+impl LeftRunning {
+    pub(crate) fn id(&self) -> BackgroundId {
+        match *self {}
+    }
+
+    pub(crate) fn detach(self, _: Option<ProcessId>) -> io::Result<()> {
+        match self {}
+    }
+}
+
+pub(crate) fn start_time(_: i32) -> Option<u64> {
+    None
+}
+
+pub(crate) fn end_background(_: &BackgroundId) -> io::Result<()> {
+    Ok(())
 }

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Guarantee;
+use serde::{Deserialize, Serialize};
+
+use crate::{BackgroundId, Guarantee};
 
 /// A program and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +32,90 @@ pub struct Spec {
     pub stdin: Stdin,
     /// Data that it can read from a sealed memory file at the descriptor [`PAYLOAD_FD`]. Only on Linux.
     pub payload: Option<Vec<u8>>,
+    /// Its standard streams.
+    pub streams: Streams,
+    /// Where its writes to the workspace are kept until they are applied.
+    pub layer: LayerStorage,
+    /// Whether its changes to the data of the workspace's git repository may be applied.
+    pub git: GitData,
+    /// Writable folders that only it sees at their places, in tier A.
+    pub private: Vec<PrivateFolder>,
+    /// Whether its processes may use the network among themselves.
+    pub loopback: Loopback,
+    /// What happens to processes that are still running when the program ends.
+    pub background: Background,
+    /// The processes whose network it shares, if they are still running.
+    pub joins: Option<BackgroundId>,
+    /// Its user name and home folder, if not the default ones.
+    pub user: Option<User>,
     /// Guarantees without which it does not start.
     pub required: BTreeSet<Guarantee>,
     /// The strongest tier to try.
     pub strongest: Tier,
+}
+
+/// The standard streams of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// Its output is captured, and its input is copied from [`Spec::stdin`]. It never gets a descriptor of the caller.
+    Captured,
+    /// It gets the caller's own streams, which must not be terminals: a program could type on them.
+    Shared,
+}
+
+/// Where writes to the workspace are kept until they are applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayerStorage {
+    /// In memory. Small workspaces are copied.
+    Memory,
+    /// In this empty folder, as an absolute path. It outlives the run. Existing folders cannot be renamed.
+    Folder(PathBuf),
+}
+
+/// Whether changes in the `.git` folder of the workspace may be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GitData {
+    /// None of them.
+    Protected,
+    /// Those to commits, branches, the index and the like, but not to settings, hooks and whatever else runs programs.
+    Writable,
+}
+
+/// A writable folder that appears at another place in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrivateFolder {
+    /// The folder, as an absolute path.
+    pub source: PathBuf,
+    /// Where it appears, as an absolute path. `/tmp` replaces the temporary files of the run.
+    pub target: PathBuf,
+}
+
+/// Whether the processes of a run may use the network among themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loopback {
+    /// No.
+    Blocked,
+    /// Yes, over the loopback interface, which nothing outside can reach.
+    Allowed,
+}
+
+/// What happens to processes that are still running when the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// They are killed.
+    End,
+    /// The caller decides: see [`crate::LeftRunning`].
+    Keep,
+}
+
+/// A user name and a home folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// The home folder in the sandbox.
+    pub home: PathBuf,
 }
 
 /// The standard input of a program. The program never gets a descriptor of the caller; its input is copied to it.
@@ -96,6 +178,8 @@ pub struct Limits {
     pub output_max: u64,
     /// Size of its temporary files, in bytes.
     pub temporary: u64,
+    /// Number of open files of each process; `None` for the caller's own limit.
+    pub open_files: Option<u64>,
 }
 
 impl Default for Limits {
@@ -107,6 +191,7 @@ impl Default for Limits {
             output_kept: 1 << 20,
             output_max: 64 << 20,
             temporary: 256 << 20,
+            open_files: Some(1024),
         }
     }
 }
@@ -152,6 +237,14 @@ impl Spec {
             limits: Limits::default(),
             stdin: Stdin::Bytes(Vec::new()),
             payload: None,
+            streams: Streams::Captured,
+            layer: LayerStorage::Memory,
+            git: GitData::Protected,
+            private: Vec::new(),
+            loopback: Loopback::Blocked,
+            background: Background::End,
+            joins: None,
+            user: None,
             required: Guarantee::CORE.into_iter().collect(),
             strongest: Tier::A,
         }

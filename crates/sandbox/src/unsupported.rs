@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-pub(crate) use crate::no_layer::{Layer, undo};
-use crate::{Guarantee, Outcome, SandboxError, Spec};
+pub(crate) use crate::no_layer::{Layer, LeftRunning, end_background, start_time, undo};
+use crate::{BackgroundId, Guarantee, Outcome, SandboxError, Spec, Streams};
 
 /// A running program, which never exists here.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) fn init() {}
 pub(crate) fn use_helper(_: PathBuf) {}
 
 /// Does nothing: there is no stage to start in advance.
-pub(crate) fn prepare() {}
+pub(crate) fn prepare(_: Streams) {}
 
 /// Always fails, because no program can be given a payload here.
 pub(crate) fn payload() -> std::io::Result<Vec<u8>> {
@@ -42,6 +42,10 @@ impl Canceller {
 }
 
 impl Running {
+    pub(crate) fn id(&self) -> Option<BackgroundId> {
+        match *self {}
+    }
+
     pub(crate) fn take_layer(&mut self) -> Option<Layer> {
         match *self {}
     }
@@ -55,6 +59,10 @@ impl Running {
     }
 
     pub(crate) fn wait(self) -> Result<Outcome, SandboxError> {
+        match self {}
+    }
+
+    pub(crate) fn wait_for_main(self) -> Result<(Outcome, Option<LeftRunning>), SandboxError> {
         match self {}
     }
 }

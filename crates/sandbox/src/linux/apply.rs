@@ -6,19 +6,22 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Stat, accessat, fchmod, fstat, openat};
 
+use super::git_data;
 use super::layer::{
-    Layer, changed_at, failed, is_folder, is_same, link_below, names, open_below, open_file,
-    open_folder, stat_below,
+    Layer, changed_at, checked_content, failed, hash_length, is_folder, is_same, link_below, names,
+    open_below, open_file, open_folder, stat_below,
 };
+use super::origin::is_original;
+use super::stored::stamp_below;
 use super::transaction::{Transaction, new_name, old_name, set_owner};
-use crate::layer::{ApplyError, Change, ChangeKind};
+use crate::layer::{ApplyError, Change, ChangeKind, Conflict};
 
 impl Layer {
     /// Applies changes, all of them or none.
@@ -28,11 +31,7 @@ impl Layer {
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<(), ApplyError> {
         let root = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
-        let deleted: BTreeSet<&Path> = changes
-            .iter()
-            .filter(|change| change.kind == ChangeKind::Deleted)
-            .map(|change| change.path.as_path())
-            .collect();
+        let deleted = deleted(changes);
         for change in changes {
             if let Some(reason) = &change.refused {
                 return Err(ApplyError::Refused {
@@ -41,8 +40,11 @@ impl Layer {
                 });
             }
             let is_parent_deleted = change.path.ancestors().any(|path| deleted.contains(path));
-            if change.kind == ChangeKind::Deleted || !is_parent_deleted {
-                self.check(&root, change, &deleted)?;
+            if (change.kind == ChangeKind::Deleted || !is_parent_deleted)
+                && let Some(conflict) = self.check(&root, change, &deleted)?
+            {
+                let Conflict { path, what } = conflict;
+                return Err(ApplyError::Conflict { path, what });
             }
             check_writable(&root, &change.path).map_err(failed(&change.path))?;
         }
@@ -64,6 +66,20 @@ impl Layer {
         }
     }
 
+    /// Returns every path that something else changed since the run started.
+    pub(crate) fn conflicts(&self, changes: &[Change]) -> Result<Vec<Conflict>, ApplyError> {
+        let root = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
+        let deleted = deleted(changes);
+        let mut conflicts = Vec::new();
+        for change in changes {
+            let is_parent_deleted = change.path.ancestors().any(|path| deleted.contains(path));
+            if change.kind == ChangeKind::Deleted || !is_parent_deleted {
+                conflicts.extend(self.check(&root, change, &deleted)?);
+            }
+        }
+        Ok(conflicts)
+    }
+
     /// Writes new files to the staging folder. No existing file is touched yet, so it can still be cancelled.
     fn stage_all(
         &self,
@@ -77,6 +93,7 @@ impl Layer {
             }
             if matches!(change.kind, ChangeKind::Added | ChangeKind::Modified) {
                 self.stage(transaction, number, change).map_err(failed(&change.path))?;
+                self.check_staged(transaction, number, change)?;
             }
         }
         if is_cancelled() { Err(ApplyError::Cancelled) } else { Ok(()) }
@@ -124,43 +141,49 @@ impl Layer {
         }
     }
 
-    /// Checks that nothing else changed the path that is about to be replaced.
+    /// Checks whether something else changed the path that is about to be replaced.
     fn check(
         &self,
         root: &OwnedFd,
         change: &Change,
         deleted: &BTreeSet<&Path>,
-    ) -> Result<(), ApplyError> {
-        let conflict = |what: &str| {
-            Err(ApplyError::Conflict { path: change.path.clone(), what: what.to_owned() })
-        };
+    ) -> Result<Option<Conflict>, ApplyError> {
+        let conflict =
+            |what: &str| Some(Conflict { path: change.path.clone(), what: what.to_owned() });
         let now = match stat_below(root, &change.path) {
             Ok(now) => Some(now),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(&change.path)(error)),
         };
-        match (&change.kind, now) {
+        // What this layer wrote itself is no conflict.
+        if let Some(applied) = self.applied_path(&change.path)
+            && now.is_some()
+            && applied.workspace == stamp_below(root, &change.path).map_err(failed(&change.path))?
+        {
+            return Ok(None);
+        }
+        Ok(match (&change.kind, now) {
             (ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Mode { .. }, None) => {
                 conflict("it was deleted since the run started")
             }
             (ChangeKind::Mode { from, .. }, Some(now)) => {
                 // The copy of a folder always has the owner's permissions set, so ignore them.
                 let is_it = is_folder(&now) && (now.st_mode | 0o700) & 0o777 == from | 0o700;
-                if is_it { Ok(()) } else { conflict("it was changed since the run started") }
+                if is_it { None } else { conflict("it was changed since the run started") }
             }
             (ChangeKind::Modified | ChangeKind::Deleted, Some(now)) => {
                 let is_changed = self.is_changed(root, &change.path, &now, deleted);
                 if is_changed.map_err(failed(&change.path))? {
                     conflict("it was changed since the run started")
                 } else {
-                    Ok(())
+                    None
                 }
             }
             (ChangeKind::Folder | ChangeKind::Added | ChangeKind::Link(_), Some(_)) => {
                 conflict("it was created since the run started")
             }
-            (ChangeKind::Folder | ChangeKind::Added | ChangeKind::Link(_), None) => Ok(()),
-        }
+            (ChangeKind::Folder | ChangeKind::Added | ChangeKind::Link(_), None) => None,
+        })
     }
 
     /// Returns true if a path is not as it was when the run started.
@@ -179,11 +202,13 @@ impl Layer {
             }
         }
         let Some(base) = &self.base else {
-            // An entry that is moved keeps its own times, but the times of the folder that it is moved into change.
+            // An entry that is moved with its folder keeps its own times, but the times of the folder change. They
+            // also change if something creates another file in it; then it is still the original folder.
             let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
             let mut is_moved = false;
             for folder in folders {
-                is_moved |= changed_at(&stat_below(root, folder)?) >= self.started;
+                is_moved |= changed_at(&stat_below(root, folder)?) >= self.started
+                    && !is_original(&self.upper, root, folder);
             }
             return Ok(is_moved || changed_at(now) >= self.started);
         };
@@ -212,6 +237,29 @@ impl Layer {
         if total > max { Err(ApplyError::TooLarge { max }) } else { Ok(()) }
     }
 
+    /// Checks the content that is about to be placed: processes in the background may have changed the file since its
+    /// content was checked.
+    fn check_staged(
+        &self,
+        transaction: &Transaction,
+        number: usize,
+        change: &Change,
+    ) -> Result<(), ApplyError> {
+        let Ok(inside) = change.path.strip_prefix(git_data::FOLDER) else { return Ok(()) };
+        if !git_data::has_checked_content(inside) {
+            return Ok(());
+        }
+        let staged = open_file(&transaction.staging, Path::new(&new_name(number)));
+        let bytes = staged.and_then(|file| checked_content(&file)).map_err(failed(&change.path))?;
+        match git_data::refused_content(inside, &bytes, hash_length(&transaction.workspace)) {
+            Some(reason) => {
+                let (path, reason) = (change.path.clone(), reason.to_owned());
+                Err(ApplyError::Refused { path, reason })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Writes the new content of a file to the staging folder.
     fn stage(&self, transaction: &Transaction, number: usize, change: &Change) -> io::Result<()> {
         let mut from = open_file(&self.upper, &change.path)?;
@@ -220,7 +268,7 @@ impl Layer {
         let mode_while_writing = Mode::from_raw_mode(0o600);
         let to = openat(&transaction.staging, new_name(number), flags, mode_while_writing)?;
         let mut to = File::from(to);
-        io::copy(&mut from, &mut to)?;
+        copy_sparse(&mut from, &mut to)?;
         if change.kind == ChangeKind::Modified {
             // If this user may not change the owner, the file belongs to this user.
             let before = stat_below(&transaction.workspace, &change.path)?;
@@ -229,6 +277,35 @@ impl Layer {
         }
         Ok(fchmod(&to, Mode::from_raw_mode(mode))?)
     }
+}
+
+/// Copies a file without filling its holes, so that it takes no more space than in the layer.
+fn copy_sparse(from: &mut File, to: &mut File) -> io::Result<()> {
+    use rustix::fs::SeekFrom;
+
+    let length = from.metadata()?.len();
+    to.set_len(length)?;
+    let mut at = 0;
+    while at < length {
+        at = match rustix::fs::seek(&*from, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // There is no more data.
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let end = rustix::fs::seek(&*from, SeekFrom::Hole(at))?.min(length);
+        rustix::fs::seek(&*from, SeekFrom::Start(at))?;
+        rustix::fs::seek(&*to, SeekFrom::Start(at))?;
+        io::copy(&mut Read::take(&mut *from, end - at), to)?;
+        at = end;
+    }
+    Ok(())
+}
+
+/// Returns the paths that changes delete.
+fn deleted(changes: &[Change]) -> BTreeSet<&Path> {
+    let deleted = changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
+    deleted.map(|change| change.path.as_path()).collect()
 }
 
 /// Checks that entries can be created and removed in the parent folder of a path, or in its nearest existing ancestor.

@@ -129,7 +129,8 @@ impl Cgroups {
 
     /// Sets the limits. Returns which of them are enforced.
     pub(super) fn set_limits(&self, limits: &Limits) -> EnforcedLimits {
-        let memory = self.memory.as_ref().is_some_and(|memory| {
+        let is_limited = limits.memory != u64::MAX;
+        let memory = self.memory.as_ref().filter(|_| is_limited).is_some_and(|memory| {
             let limit = limits.memory.to_string();
             let is_set = fs::write(&memory.limit, &limit).is_ok();
             // The v2 file limits swap only, the v1 file limits memory and swap together.

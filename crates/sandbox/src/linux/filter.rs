@@ -15,6 +15,8 @@ pub(super) enum FilterKind {
     TierA,
     /// Namespaces with a proxy: TCP over IPv4 is allowed as well.
     TierAWithProxy,
+    /// Namespaces in which the processes may use the network among themselves: TCP and UDP are allowed.
+    TierAWithLoopback,
     /// No namespaces: no sockets, and no file operations that Landlock does not restrict.
     TierB,
 }
@@ -517,6 +519,22 @@ fn conditional_rules(kind: FilterKind) -> Vec<sock_filter> {
             jump(BPF_JEQ, libc::SOCK_STREAM as u32, 0, 1),
             ret(ALLOW),
         ]);
+    }
+    if kind == FilterKind::TierAWithLoopback {
+        for family in [inet, libc::AF_INET6 as u32] {
+            socket.extend([
+                jump(BPF_JEQ, family, 0, 6),
+                load(argument_offset(1)),
+                statement(BPF_ALU | BPF_AND | BPF_K, 0xf),
+                jump(BPF_JEQ, libc::SOCK_STREAM as u32, 1, 0),
+                jump(BPF_JEQ, libc::SOCK_DGRAM as u32, 0, 1),
+                ret(ALLOW),
+                ret(NOTIFY),
+            ]);
+        }
+        // Programs list the network interfaces with it, and do without.
+        let netlink = libc::AF_NETLINK as u32;
+        socket.extend([jump(BPF_JEQ, netlink, 0, 1), ret(errno(libc::EAFNOSUPPORT))]);
     }
     socket.push(ret(NOTIFY));
     code.extend(on_call(libc::SYS_socket, socket));

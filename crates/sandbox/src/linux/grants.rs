@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlinkat};
 
 use crate::error::Failure;
-use crate::{Spec, Writes};
+use crate::{LayerStorage, Spec, Writes};
 
 /// System folders that every program may read and execute.
 const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -54,6 +54,10 @@ pub(super) struct Grants {
     /// The workspace, writable or read-only.
     pub(super) workspace: Option<OpenedPath>,
     pub(super) devices: Vec<OpenedPath>,
+    /// Writable folders, and where they appear.
+    pub(super) private: Vec<(OpenedPath, PathBuf)>,
+    /// The folder for the layer, if it is not kept in memory.
+    pub(super) layer: Option<OpenedPath>,
 }
 
 /// Opens everything that a specification grants.
@@ -115,26 +119,50 @@ pub(super) fn open(spec: &Spec) -> Result<Grants, Failure> {
     let devices = DEVICES.iter().map(Path::new);
     let devices =
         devices.map(|path| open_one(path).map_err(setup(path))).collect::<Result<_, _>>()?;
-    Ok(Grants { read, workspace, devices })
+    let folder = |path: &Path| {
+        check(path)?;
+        let opened = open_one(path).map_err(setup(path))?;
+        if opened.kind == PathKind::Folder {
+            return Ok(opened);
+        }
+        Err(Failure::BadSpec(format!("`{}` is not a folder", path.display())))
+    };
+    let private = spec.private.iter().map(|private| {
+        check_plain(&private.target)?;
+        Ok((folder(&private.source)?, private.target.clone()))
+    });
+    let private = private.collect::<Result<_, Failure>>()?;
+    let layer = match &spec.layer {
+        LayerStorage::Memory => None,
+        LayerStorage::Folder(path) => Some(folder(path)?),
+    };
+    Ok(Grants { read, workspace, devices, private, layer })
+}
+
+fn bad(path: &Path, reason: &str) -> Result<(), Failure> {
+    Err(Failure::BadSpec(format!("cannot grant access to `{}`: {reason}", path.display())))
+}
+
+/// Refuses paths that are not absolute and normalized, and the root.
+fn check_plain(path: &Path) -> Result<(), Failure> {
+    let is_plain = path.is_absolute()
+        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    if !is_plain {
+        return bad(path, "it is not a normalized absolute path");
+    }
+    if path.parent().is_none() {
+        return bad(path, "it is the root folder");
+    }
+    Ok(())
 }
 
 /// Refuses paths that would grant more than intended.
 fn check(path: &Path) -> Result<(), Failure> {
-    let bad = |reason: &str| {
-        Err(Failure::BadSpec(format!("cannot grant access to `{}`: {reason}", path.display())))
-    };
-    let is_plain = path.is_absolute()
-        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-    if !is_plain {
-        return bad("it is not a normalized absolute path");
-    }
-    if path.parent().is_none() {
-        return bad("it is the root folder");
-    }
+    check_plain(path)?;
     if NEVER_GRANTED.iter().any(|never| path == Path::new(never) || path.starts_with(never))
         && !path.starts_with("/etc/alternatives")
     {
-        return bad("it is a system path");
+        return bad(path, "it is a system path");
     }
     Ok(())
 }

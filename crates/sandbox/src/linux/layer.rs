@@ -19,8 +19,9 @@ use rustix::fs::{
     statat,
 };
 
-use crate::is_protected;
-use crate::layer::{ApplyError, Change, ChangeKind};
+use super::git_data::{self, has_checked_content, refused_content};
+use crate::layer::{Applied, ApplyError, Change, ChangeKind};
+use crate::{GitData, is_protected};
 
 /// The maximum number of changes.
 const MAX_CHANGES: usize = 100_000;
@@ -30,6 +31,8 @@ const MAX_PATH_BYTES: usize = 16 << 20;
 const MAX_PROTECTED: usize = 200_000;
 /// The maximum folder depth.
 const MAX_DEPTH: usize = 64;
+/// The maximum size of a file whose content is checked. The index of a large project has 100 MB.
+const MAX_CHECKED: u64 = 512 << 20;
 /// The maximum number of links in a path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
@@ -42,13 +45,16 @@ pub(crate) struct Layer {
     pub(crate) base: Option<OwnedFd>,
     pub(crate) workspace: PathBuf,
     pub(crate) started: SystemTime,
+    pub(crate) git: GitData,
+    /// What was applied before.
+    pub(crate) applied: Option<Applied>,
     /// How many bytes may be applied.
     pub(crate) max_bytes: u64,
 }
 
 impl Layer {
     /// Returns every change, sorted by path.
-    pub(crate) fn changes(&self) -> Result<Vec<Change>, ApplyError> {
+    pub(super) fn all_changes(&self) -> Result<Vec<Change>, ApplyError> {
         let root = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
         let before = self.base.as_ref().unwrap_or(&root);
         let workspace = std::fs::canonicalize(&self.workspace).map_err(failed(&self.workspace))?;
@@ -57,6 +63,8 @@ impl Layer {
             upper: &self.upper,
             before,
             is_copy: self.base.is_some(),
+            is_git_writable: self.git == GitData::Writable && has_repository(&self.upper, before),
+            hash: hash_length(before),
             changes: Vec::new(),
             path_bytes: 0,
         };
@@ -87,6 +95,10 @@ struct LayerWalk<'a> {
     before: &'a OwnedFd,
     /// Whether `upper` is a copy: then entries that it lacks were deleted. In an overlay they are unchanged.
     is_copy: bool,
+    /// Whether changes to the data of the workspace's repository may be applied.
+    is_git_writable: bool,
+    /// The length of an object's name in it.
+    hash: usize,
     changes: Vec<Change>,
     /// The total length of the changed paths.
     path_bytes: usize,
@@ -128,7 +140,10 @@ impl LayerWalk<'_> {
         match FileType::from_raw_mode(stat.st_mode) {
             // A whiteout: how an overlay marks a deleted entry.
             FileType::CharacterDevice if stat.st_rdev == 0 && !self.is_copy => {
-                self.add_deleted(path)?;
+                // If something else deleted it as well, nothing is left to do.
+                if before.is_some() {
+                    self.add_deleted(path)?;
+                }
             }
             FileType::Directory => {
                 let is_new = lower == Lower::Hidden || is_opaque(self.upper, path);
@@ -160,8 +175,9 @@ impl LayerWalk<'_> {
                     .is_some_and(|before| is_same(self.upper, self.before, path, stat, before));
                 if !is_file || !is_same {
                     self.add(path, if is_file { ChangeKind::Modified } else { ChangeKind::Added });
+                    self.refuse_content(path)?;
                 }
-                if stat.st_mode & 0o6000 != 0 {
+                if stat.st_mode & 0o6000 != 0 && (!is_file || !is_same) {
                     self.refuse(
                         "it has the setuid or setgid bit and would run as its owner or group",
                     );
@@ -358,6 +374,9 @@ impl LayerWalk<'_> {
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
         let mut refused = Vec::new();
         for (at, change) in self.changes.iter().enumerate() {
+            if self.in_repository(&change.path).is_some() {
+                continue;
+            }
             let is_inside = change.path.ancestors().skip(1).any(|folder| {
                 *known.entry(folder.to_owned()).or_insert_with(|| is_repository(folder))
             });
@@ -395,12 +414,39 @@ impl LayerWalk<'_> {
         Ok(())
     }
 
-    fn add(&mut self, path: &Path, kind: ChangeKind) {
+    /// Returns the path in the workspace's repository, if changes to it may be applied.
+    fn in_repository<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(git_data::FOLDER).ok().filter(|_| self.is_git_writable)
+    }
+
+    /// Returns why a change is refused because of its name.
+    fn refusal(&self, path: &Path, kind: &ChangeKind) -> Option<&'static str> {
+        if let Some(inside) = self.in_repository(path) {
+            return git_data::refusal(inside, kind);
+        }
         let is_protected = path.components().any(
             |part| matches!(part, Component::Normal(name) if is_protected(&name.to_string_lossy())),
         );
-        let refused = is_protected
-            .then(|| "its name is protected: other programs run such files or read their configuration from them".to_owned());
+        is_protected.then_some("its name is protected: other programs run such files or read their configuration from them")
+    }
+
+    /// Refuses the last change if git would run programs or write elsewhere because of the file's content.
+    fn refuse_content(&mut self, path: &Path) -> Result<(), ApplyError> {
+        let Some(inside) = self.in_repository(path).filter(|inside| has_checked_content(inside))
+        else {
+            return Ok(());
+        };
+        let bytes = open_file(self.upper, path)
+            .and_then(|file| checked_content(&file))
+            .map_err(failed(path))?;
+        if let Some(reason) = refused_content(inside, &bytes, self.hash) {
+            self.refuse(reason);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, kind: ChangeKind) {
+        let refused = self.refusal(path, &kind).map(str::to_owned);
         self.path_bytes += path.as_os_str().len();
         self.changes.push(Change { path: path.to_owned(), kind, refused });
     }
@@ -410,6 +456,35 @@ impl LayerWalk<'_> {
             last.refused = Some(reason.to_owned());
         }
     }
+}
+
+/// Reads a file whose content is checked.
+pub(super) fn checked_content(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MAX_CHECKED + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_CHECKED {
+        return Err(io::Error::other("it is too large to be checked"));
+    }
+    Ok(bytes)
+}
+
+/// Returns the length of an object's name in the workspace's repository.
+pub(super) fn hash_length(before: &OwnedFd) -> usize {
+    let mut config = String::new();
+    let path = Path::new(git_data::FOLDER).join("config");
+    let read = open_file(before, &path).map(|file| file.take(1 << 20).read_to_string(&mut config));
+    let is_long = read.is_ok() && config.to_ascii_lowercase().contains("sha256");
+    if is_long { 32 } else { 20 }
+}
+
+/// Returns true if the workspace has a repository of its own, and the run did not replace it as a whole.
+fn has_repository(upper: &OwnedFd, before: &OwnedFd) -> bool {
+    let path = Path::new(git_data::FOLDER);
+    let is_unchanged = match stat_below(upper, path) {
+        Ok(stat) => is_folder(&stat) && !is_opaque(upper, path),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    is_unchanged && stat_below(before, path).is_ok_and(|stat| is_folder(&stat))
 }
 
 /// Returns true if two files have the same content and permissions.

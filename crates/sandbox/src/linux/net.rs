@@ -10,8 +10,8 @@ use rustix::net::{
 
 use super::sys::check;
 
-/// Brings up the loopback interface and listens on it. Returns the socket and its port.
-pub(super) fn listen() -> io::Result<(OwnedFd, u16)> {
+/// Brings up the loopback interface. Returns the socket that was used for it.
+pub(super) fn bring_up() -> io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     // SAFETY: all zeros is a valid value of this struct.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -22,6 +22,12 @@ pub(super) fn listen() -> io::Result<(OwnedFd, u16)> {
     let answer =
         unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) };
     check(answer.into())?;
+    Ok(socket)
+}
+
+/// Brings up the loopback interface and listens on it. Returns the socket and its port.
+pub(super) fn listen() -> io::Result<(OwnedFd, u16)> {
+    let socket = bring_up()?;
     bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
     listen_on(&socket, 64)?;
     let address = getsockname(&socket)?;

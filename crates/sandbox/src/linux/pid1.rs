@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -13,15 +14,17 @@ use rustix::process::{WaitOptions, wait};
 
 use super::filter::FilterKind;
 use super::grants::{self, DEVICES, Grants, PathKind};
-use super::rules::{Rules, enforce, supported_abi};
+use super::rules::{NetRules, Rules, enforce, supported_abi};
 use super::seccomp::{ViolationCount, deny, install};
 use super::sys;
 use super::view;
 use super::wire::{Report, send};
 use crate::error::Failure;
 use crate::outcome::Ended;
-use crate::{Guarantee, Network, PAYLOAD_FD, Spec, Tier, Writes};
+use crate::{Background, Guarantee, Loopback, Network, PAYLOAD_FD, Spec, Streams, Tier, Writes};
 
+/// How long processes may outlive the program without counting as left running.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(20);
 /// How often to check the memory use if no control group limits it.
 const MEMORY_POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
@@ -46,17 +49,20 @@ pub(super) fn run(context: &RunContext<'_>) -> Result<std::convert::Infallible, 
     sys::unshare(libc::CLONE_NEWNS).map_err(unavailable("cannot create a mount namespace"))?;
     let writes = spec.workspace.as_ref().map_or(Writes::Never, |workspace| workspace.writes);
     let listener = match spec.network {
+        Network::None if spec.loopback == Loopback::Allowed => {
+            super::net::bring_up().map_err(setup("cannot bring up the loopback interface"))?;
+            None
+        }
         Network::None => None,
         Network::Proxy => Some(super::net::listen().map_err(setup("cannot listen for the proxy"))?),
     };
     // A mount can only be cloned inside its own mount namespace, so the grants are opened here.
     let grants = &grants::open(spec)?;
-    let layer = view::build(grants, writes, &spec.limits).map_err(|(step, error)| {
-        Failure::Unavailable {
+    let layer =
+        view::build(grants, writes, spec).map_err(|(step, error)| Failure::Unavailable {
             missing: vec![Guarantee::MetadataHidden],
             reason: format!("{step}: {error}"),
-        }
-    })?;
+        })?;
     let mut enforced = Guarantee::CORE.to_vec();
     enforced.extend([Guarantee::MetadataHidden, Guarantee::PrivateTmp, Guarantee::SubpathProtect]);
     if context.has_memory_group {
@@ -80,12 +86,19 @@ pub(super) fn run(context: &RunContext<'_>) -> Result<std::convert::Infallible, 
         missing: vec![Guarantee::FsWrite],
         reason: "the kernel does not support Landlock".to_owned(),
     })?;
-    enforce(abi, &rules(grants, writes, port))
+    enforce(abi, &rules(grants, writes, spec.loopback, port))
         .map_err(|reason| Failure::Unavailable { missing: vec![Guarantee::FsWrite], reason })?;
-    let kind = if port.is_some() { FilterKind::TierAWithProxy } else { FilterKind::TierA };
+    let kind = match (spec.loopback, port) {
+        (Loopback::Allowed, _) => FilterKind::TierAWithLoopback,
+        (Loopback::Blocked, Some(_)) => FilterKind::TierAWithProxy,
+        (Loopback::Blocked, None) => FilterKind::TierA,
+    };
     let notifications = install(kind).map_err(unavailable("cannot install a seccomp filter"))?;
     let children = sys::watch_children().map_err(setup("cannot watch processes"))?;
     let child = start(context, port)?;
+    if spec.streams == Streams::Shared {
+        sys::release_streams().map_err(setup("cannot close the standard streams"))?;
+    }
     let layers = layer.len();
     let fds: Vec<BorrowedFd<'_>> = layer
         .iter()
@@ -120,13 +133,19 @@ fn processes_of_user() -> u64 {
 }
 
 /// Returns the Landlock rules for the sandbox's file system.
-fn rules(grants: &Grants, writes: Writes, port: Option<u16>) -> Rules {
-    let mut rules = Rules { port, ..Rules::default() };
+fn rules(grants: &Grants, writes: Writes, loopback: Loopback, port: Option<u16>) -> Rules {
+    let net = match loopback {
+        // The network namespace has no other interface.
+        Loopback::Allowed => NetRules::Unrestricted,
+        Loopback::Blocked => port.map_or(NetRules::Nothing, NetRules::Port),
+    };
+    let mut rules = Rules { net, ..Rules::default() };
     let real = grants.read.iter().filter(|opened| !matches!(opened.kind, PathKind::Link(_)));
     rules.read.extend(real.map(|opened| opened.path.clone()));
     rules.read.extend(["/etc", "/proc", "/dev"].map(Into::into));
     rules.write.extend(["/tmp", "/dev/shm"].map(Into::into));
     rules.write.extend(DEVICES.map(Into::into));
+    rules.write.extend(grants.private.iter().map(|(_, target)| target.clone()));
     // Programs write to their own files, such as /proc/self/comm.
     rules.write.push("/proc".into());
     if let Some(workspace) = &grants.workspace {
@@ -208,7 +227,9 @@ pub(super) fn prepare_exec(context: &RunContext<'_>) -> io::Result<()> {
     sys::set_limit(libc::RLIMIT_NPROC, u64::from(limits.pids) + others)?;
     // Sparse files can be larger than the temporary file system; limit what they would take when copied elsewhere.
     sys::set_limit(libc::RLIMIT_FSIZE, limits.temporary.saturating_mul(4))?;
-    sys::set_limit(libc::RLIMIT_NOFILE, 1024)?;
+    if let Some(open_files) = limits.open_files {
+        sys::set_limit(libc::RLIMIT_NOFILE, open_files)?;
+    }
     if !context.has_memory_group {
         // In tier A, `supervise` checks the memory of the whole run. It should trigger first, because it reports the
         // cause.
@@ -232,7 +253,8 @@ fn supervise(
     children: &OwnedFd,
 ) -> ! {
     let mut count = ViolationCount::default();
-    let timeout = if context.has_memory_group { None } else { Some(&MEMORY_POLL_INTERVAL) };
+    let must_poll = !context.has_memory_group && context.spec.limits.memory != u64::MAX;
+    let timeout = must_poll.then_some(&MEMORY_POLL_INTERVAL);
     loop {
         let mut fds =
             [PollFd::new(notifications, PollFlags::IN), PollFd::new(children, PollFlags::IN)];
@@ -257,11 +279,49 @@ fn supervise(
                 let _ = send(context.status, &Report::MoreViolations(count.more), &[]);
             }
             let _ = send(context.status, &Report::Ended(ended), &[]);
+            if context.spec.background == Background::Keep && has_children_after(LEFTOVER_GRACE) {
+                let _ = send(context.status, &Report::Left, &[]);
+                supervise_left(context, notifications, children);
+            }
             sys::exit(0);
         }
-        if !context.has_memory_group && used_memory() > context.spec.limits.memory {
+        if must_poll && used_memory() > context.spec.limits.memory {
             let _ = send(context.status, &Report::Ended(Ended::Memory), &[]);
             sys::exit(0);
+        }
+    }
+}
+
+/// Returns true if processes are still running after this time. Programs that are just ending are none of them.
+fn has_children_after(grace: Duration) -> bool {
+    let deadline = Instant::now() + grace;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Supervises the processes that the program left running, until the last one has ended.
+fn supervise_left(context: &RunContext<'_>, notifications: &OwnedFd, children: &OwnedFd) {
+    let mut count = ViolationCount::default();
+    loop {
+        let mut fds =
+            [PollFd::new(notifications, PollFlags::IN), PollFd::new(children, PollFlags::IN)];
+        let _ = poll(&mut fds, None);
+        sys::drain(children);
+        if fds[0].revents().contains(PollFlags::IN)
+            && let Ok(Some(violation)) = deny(notifications.as_fd(), &mut count)
+        {
+            // The caller may be gone.
+            let _ = send(context.status, &Report::Violation(violation), &[]);
+            continue;
+        }
+        if !has_children_after(Duration::ZERO) {
+            return;
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use rustix::fs::FileType;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -15,7 +16,7 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 use super::spawn;
 use super::wire::{StageCommand, memory, seal, seal_bytes};
 use crate::error::SandboxError;
-use crate::{Spec, Tier};
+use crate::{Spec, Streams, Tier};
 
 /// Whether this program called `init`, so that it can be started again as the stage.
 pub(super) static INITIALIZED: AtomicBool = AtomicBool::new(false);
@@ -31,25 +32,30 @@ pub(super) fn has_stage_program() -> bool {
 
 /// Starts the stage for the next run. An error is ignored here: it occurs again when that run starts its own stage, and
 /// is reported then.
-pub(crate) fn prepare() {
+pub(crate) fn prepare(streams: Streams) {
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if has_stage_program() && next.is_none() {
-        *next = WaitingStage::start(Tier::A).ok();
+        *next = WaitingStage::start(Tier::A, streams).ok();
     }
 }
 
 /// Returns a stage for this tier: the one that is already waiting, or a new one.
-pub(super) fn take_stage(tier: Tier) -> Result<WaitingStage, SandboxError> {
+pub(super) fn take_stage(spec: &Spec) -> Result<WaitingStage, SandboxError> {
+    let (tier, streams) = (spec.strongest, spec.streams);
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
-    let waiting = if tier == Tier::A { next.take() } else { None };
+    // One that joins namespaces must not have created its own.
+    let is_usable = tier == Tier::A && spec.joins.is_none();
+    let waiting = next.take_if(|stage| is_usable && stage.streams == streams);
     drop(next);
-    waiting.map_or_else(|| WaitingStage::start(tier), Ok)
+    let tier = if is_usable { tier } else { Tier::B };
+    waiting.map_or_else(|| WaitingStage::start(tier, streams), Ok)
 }
 
 /// A stage that waits for a specification. It exits when this is dropped.
 #[derive(Debug)]
 pub(super) struct WaitingStage {
     process: StageProcess,
+    streams: Streams,
     /// Memory files shared with the stage. The stage only reads them once they are sealed.
     spec: File,
     payload: File,
@@ -61,6 +67,13 @@ pub(super) struct StageProcess {
     pub(super) pid: Pid,
     pub(super) status: OwnedFd,
     pub(super) lifeline: OwnedFd,
+    /// The caller's ends of its standard streams, unless they are the caller's own.
+    pub(super) pipes: Option<Pipes>,
+}
+
+/// The caller's ends of the standard streams.
+#[derive(Debug)]
+pub(super) struct Pipes {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -78,20 +91,48 @@ fn setup(step: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
     move |source| SandboxError::Setup { step: step.to_owned(), source }
 }
 
+fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
+    pipe_with(PipeFlags::CLOEXEC).map_err(|error| setup("cannot create a pipe")(error.into()))
+}
+
+/// Creates pipes for the standard streams of a stage. Returns its ends and the caller's.
+fn captured_streams() -> Result<([OwnedFd; 3], Option<Pipes>), SandboxError> {
+    let (stdin_of_stage, stdin) = pipe()?;
+    let (stdout, stdout_of_stage) = pipe()?;
+    let (stderr, stderr_of_stage) = pipe()?;
+    let pipes = Pipes { stdin, stdout, stderr };
+    Ok(([stdin_of_stage, stdout_of_stage, stderr_of_stage], Some(pipes)))
+}
+
+/// Returns copies of this process's standard streams. A terminal or a folder is refused: a program could type on the
+/// one, and open files below the other.
+fn shared_streams() -> Result<[OwnedFd; 3], SandboxError> {
+    let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
+    let copy = |stream: BorrowedFd<'_>| {
+        let stat = rustix::fs::fstat(stream)?;
+        if rustix::termios::isatty(stream) {
+            return Err(io::Error::other("a standard stream is a terminal"));
+        }
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            return Err(io::Error::other("a standard stream is a folder"));
+        }
+        stream.try_clone_to_owned()
+    };
+    let copies = || Ok([copy(input.as_fd())?, copy(output.as_fd())?, copy(errors.as_fd())?]);
+    copies().map_err(setup("cannot share the standard streams"))
+}
+
 impl WaitingStage {
-    fn start(tier: Tier) -> Result<Self, SandboxError> {
-        let pipe = || {
-            pipe_with(PipeFlags::CLOEXEC)
-                .map_err(|error| setup("cannot create a pipe")(error.into()))
-        };
+    fn start(tier: Tier, streams: Streams) -> Result<Self, SandboxError> {
         let memory = || memory().map_err(setup("cannot create a memfd"));
         let (status, status_of_stage) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(|error| setup("cannot create a socket")(error.into()))?;
         let (lifeline_of_stage, lifeline) = pipe()?;
-        let (stdin_of_stage, stdin) = pipe()?;
-        let (stdout, stdout_of_stage) = pipe()?;
-        let (stderr, stderr_of_stage) = pipe()?;
+        let ([stdin_of_stage, stdout_of_stage, stderr_of_stage], pipes) = match streams {
+            Streams::Captured => captured_streams()?,
+            Streams::Shared => (shared_streams()?, None),
+        };
         let (spec, payload) = (memory()?, memory()?);
         // In the order of their descriptor numbers in the stage.
         let fds = [
@@ -106,9 +147,9 @@ impl WaitingStage {
         let program = HELPER.get().map_or(Path::new(spawn::SELF_EXE), PathBuf::as_path);
         let pid = spawn::spawn_stage(program, &fds).map_err(setup("cannot start the stage"))?;
         let command = if tier == Tier::A { StageCommand::Namespaces } else { StageCommand::Wait };
-        let process = StageProcess { pid, status, lifeline, stdin, stdout, stderr };
+        let process = StageProcess { pid, status, lifeline, pipes };
         process.send_command(command)?;
-        Ok(Self { process, spec, payload })
+        Ok(Self { process, streams, spec, payload })
     }
 
     /// Sends the specification, so that the stage runs it.

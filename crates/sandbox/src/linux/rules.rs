@@ -29,8 +29,18 @@ pub(super) fn supported_abi() -> Option<ABI> {
 pub(super) struct Rules {
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
-    /// The only TCP port that may be connected to.
-    pub(super) port: Option<u16>,
+    pub(super) net: NetRules,
+}
+
+/// Which TCP connections are allowed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NetRules {
+    #[default]
+    Nothing,
+    /// Connections to this port.
+    Port(u16),
+    /// All that the network namespace allows.
+    Unrestricted,
 }
 
 /// Enforces the rules on this process and all its children, all of them or none.
@@ -41,7 +51,8 @@ pub(super) fn enforce(abi: ABI, rules: &Rules) -> Result<(), String> {
         .handle_access(AccessFs::from_all(abi))
         .map_err(|error| message(&error))?;
     let net = AccessNet::from_all(abi);
-    if !net.is_empty() {
+    let handles_net = !net.is_empty() && rules.net != NetRules::Unrestricted;
+    if handles_net {
         ruleset = ruleset.handle_access(net).map_err(|error| message(&error))?;
     }
     let scope = Scope::from_all(abi);
@@ -61,7 +72,9 @@ pub(super) fn enforce(abi: ABI, rules: &Rules) -> Result<(), String> {
                 .map_err(|error| message(&error))?;
         }
     }
-    if let Some(port) = rules.port.filter(|_| !net.is_empty()) {
+    if let NetRules::Port(port) = rules.net
+        && handles_net
+    {
         let rule = NetPort::new(port, AccessNet::ConnectTcp);
         created = created.add_rule(rule).map_err(|error| message(&error))?;
     }

@@ -1,5 +1,6 @@
 //! A running program, seen from the caller.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,27 +9,35 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::layer::Layer;
+use super::left::LeftRunning;
 use super::ready::{self, StageProcess};
 use super::wire::{Report, receive};
-use crate::capture::OutputLimit;
+use crate::capture::{CapturedStream, OutputLimit};
 use crate::error::{Failure, SandboxError};
-use crate::outcome::{Captured, Ended, Outcome, Violation};
-use crate::{Guarantee, Spec, Stdin, Tier};
+use crate::outcome::{Ended, Outcome, Violation};
+use crate::{BackgroundId, Guarantee, ProcessId, Spec, Stdin, Tier};
 
 /// How long after the time limit a stage may take to kill everything.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long to wait for output if processes are left running.
+const LEFT_GRACE: Duration = Duration::from_millis(50);
+
 /// A running program. Dropping it kills the program and everything that it started.
 #[derive(Debug)]
 pub(crate) struct Running {
-    status: OwnedFd,
+    /// `None` once it belongs to the processes that are left running.
+    status: Option<OwnedFd>,
+    /// The init process of the run's namespace, in tier A.
+    init: Option<i32>,
+    /// Reports that came before the one that says which process it is.
+    pending: VecDeque<Report>,
     /// The stage kills the run when this pipe is closed.
     lifeline: Arc<Mutex<Option<OwnedFd>>>,
     stage: Option<Pid>,
@@ -38,8 +47,8 @@ pub(crate) struct Running {
     enforced: Vec<Guarantee>,
     layer: Option<Layer>,
     proxy: Option<TcpListener>,
-    stdout: Option<JoinHandle<Captured>>,
-    stderr: Option<JoinHandle<Captured>>,
+    stdout: Option<CapturedStream>,
+    stderr: Option<CapturedStream>,
     output: Arc<OutputLimit>,
     tier: Tier,
     wall: Duration,
@@ -77,9 +86,9 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
 
 /// Starts a program in a sandbox of the tier `strongest`.
 fn start_in_tier(spec: &Spec) -> Result<Running, SandboxError> {
-    let stage = ready::take_stage(spec.strongest)?;
+    let stage = ready::take_stage(spec)?;
     let (started, started_at) = (Instant::now(), SystemTime::now());
-    let StageProcess { pid, status, lifeline, stdin, stdout, stderr } = stage.run(spec)?;
+    let StageProcess { pid, status, lifeline, pipes } = stage.run(spec)?;
     let lifeline = Arc::new(Mutex::new(Some(lifeline)));
     let output = Arc::new(OutputLimit::new(&spec.limits));
     let reading = |stream: OwnedFd| {
@@ -87,27 +96,36 @@ fn start_in_tier(spec: &Spec) -> Result<Running, SandboxError> {
         output.read(File::from(stream), move || close_lifeline(&lifeline))
     };
     let mut running = Running {
-        status,
+        status: Some(status),
+        init: None,
+        pending: VecDeque::new(),
         stage: Some(pid),
         started,
         started_at,
         enforced: Vec::new(),
         layer: None,
         proxy: None,
-        stdout: Some(reading(stdout)),
-        stderr: Some(reading(stderr)),
+        stdout: None,
+        stderr: None,
         output: Arc::clone(&output),
         lifeline: Arc::clone(&lifeline),
         tier: spec.strongest,
         wall: spec.limits.wall,
         cgroups: Vec::new(),
     };
-    running.receive_start(spec)?;
-    let input = spec.stdin.clone();
-    std::thread::spawn(move || {
-        // A program may stop reading before the input ends.
-        let _ = write_input(File::from(stdin), &input);
+    let stdin = pipes.map(|pipes| {
+        running.stdout = Some(reading(pipes.stdout));
+        running.stderr = Some(reading(pipes.stderr));
+        pipes.stdin
     });
+    running.receive_start(spec)?;
+    if let Some(stdin) = stdin {
+        let input = spec.stdin.clone();
+        std::thread::spawn(move || {
+            // A program may stop reading before the input ends.
+            let _ = write_input(File::from(stdin), &input);
+        });
+    }
     Ok(running)
 }
 
@@ -138,10 +156,20 @@ impl Running {
                     base,
                     workspace,
                     started,
+                    git: spec.git,
+                    applied: None,
                     max_bytes: spec.limits.temporary.saturating_mul(2),
                 });
                 self.proxy =
                     if proxy_port.is_some() { fds.next().map(TcpListener::from) } else { None };
+                // The stage and the init process use one socket, so the order of their reports is not fixed.
+                while self.tier == Tier::A && self.init.is_none() {
+                    match self.receive()? {
+                        Some((Report::Init(pid), _)) => self.init = Some(pid),
+                        Some((other, _)) => self.pending.push_back(other),
+                        None => break,
+                    }
+                }
                 Ok(())
             }
             Some((Report::Failed(failure), _)) => Err(sandbox_error(failure, spec)),
@@ -155,13 +183,19 @@ impl Running {
     /// Returns the first report after the one about control groups, which are removed however the run ends.
     fn receive_after_cgroups(&mut self) -> Result<Option<(Report, Vec<OwnedFd>)>, SandboxError> {
         loop {
-            match receive(&self.status).map_err(setup("cannot receive a report from the stage"))? {
+            match self.receive()? {
                 Some((Report::Cgroups(folders), _)) => self.cgroups.extend(
                     folders.into_iter().map(|folder| PathBuf::from(OsString::from_vec(folder))),
                 ),
+                Some((Report::Init(pid), _)) => self.init = Some(pid),
                 other => return Ok(other),
             }
         }
+    }
+
+    fn receive(&self) -> Result<Option<(Report, Vec<OwnedFd>)>, SandboxError> {
+        let Some(status) = &self.status else { return Ok(None) };
+        receive(status).map_err(setup("cannot receive a report from the stage"))
     }
 
     /// Returns the layer with the writes to the workspace.
@@ -180,14 +214,22 @@ impl Running {
     }
 
     /// Waits for the program to end.
-    pub(crate) fn wait(mut self) -> Result<Outcome, SandboxError> {
+    pub(crate) fn wait(self) -> Result<Outcome, SandboxError> {
+        self.wait_for_main().map(|(outcome, _)| outcome)
+    }
+
+    /// Waits for the program itself to end. Returns what it left running, if that was requested.
+    pub(crate) fn wait_for_main(mut self) -> Result<(Outcome, Option<LeftRunning>), SandboxError> {
         let mut violations: Vec<Violation> = Vec::new();
-        let (mut more_violations, mut ended) = (0, None);
-        while self.has_report() {
-            let Some((report, _)) =
-                receive(&self.status).map_err(setup("cannot receive a report from the stage"))?
-            else {
-                break;
+        let (mut more_violations, mut ended, mut left) = (0, None, None);
+        loop {
+            let report = match self.pending.pop_front() {
+                Some(report) => report,
+                None if !self.has_report() => break,
+                None => match self.receive()? {
+                    Some((report, _)) => report,
+                    None => break,
+                },
             };
             match report {
                 Report::Violation(violation) => violations.push(violation),
@@ -195,22 +237,24 @@ impl Running {
                 // The stage's report comes last and wins: why it killed the program matters more than how it then
                 // ended.
                 Report::Ended(how) => ended = Some(how),
+                Report::Init(pid) => self.init = Some(pid),
+                Report::Left => {
+                    left = self.left_running();
+                    break;
+                }
                 Report::Failed(_) | Report::Started { .. } | Report::Cgroups(_) => {}
             }
         }
         let duration = self.started.elapsed();
-        self.reap();
+        if left.is_none() {
+            self.reap();
+        }
         // All processes that could write are gone. If any survived, do not wait for their output.
-        let deadline = Instant::now() + GRACE;
-        let captured = |stream: Option<JoinHandle<Captured>>| {
-            let stream = stream?;
-            while !stream.is_finished() && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            if stream.is_finished() { stream.join().ok() } else { None }
-        };
-        let captured = |stream| captured(stream).unwrap_or_default();
+        let deadline = Instant::now() + if left.is_some() { LEFT_GRACE } else { GRACE };
+        let captured =
+            |stream: Option<CapturedStream>| stream.map(|stream| stream.finish(deadline));
         let (stdout, stderr) = (captured(self.stdout.take()), captured(self.stderr.take()));
+        let (stdout, stderr) = (stdout.unwrap_or_default(), stderr.unwrap_or_default());
         let ended = match ended {
             Some(Ended::Cancelled) if self.output.is_exceeded() => Ended::Output,
             Some(ended) => ended,
@@ -219,18 +263,44 @@ impl Running {
             None => Ended::Signalled(libc::SIGKILL),
         };
         let (enforced, tier) = (std::mem::take(&mut self.enforced), Some(self.tier));
-        Ok(Outcome { ended, stdout, stderr, violations, more_violations, duration, enforced, tier })
+        let outcome = Outcome {
+            ended,
+            stdout,
+            stderr,
+            violations,
+            more_violations,
+            duration,
+            enforced,
+            tier,
+        };
+        Ok((outcome, left))
+    }
+
+    /// Returns the identity of its processes, in tier A.
+    pub(crate) fn id(&self) -> Option<BackgroundId> {
+        let stage = self.stage?.as_raw_nonzero().get();
+        Some(BackgroundId { stage: ProcessId::of(stage)?, init: ProcessId::of(self.init?)? })
+    }
+
+    /// Hands the stage over to the processes that are still running. The stage removes its control groups itself.
+    fn left_running(&mut self) -> Option<LeftRunning> {
+        let id = self.id()?;
+        let status = self.status.take()?;
+        self.stage = None;
+        self.cgroups.clear();
+        Some(LeftRunning { id, status, lifeline: Arc::clone(&self.lifeline) })
     }
 
     /// Waits for a report. A stage that does not report in time must have been tampered with, and is killed.
     fn has_report(&self) -> bool {
-        let end = self.wall + GRACE;
+        let end = self.wall.saturating_add(GRACE);
         let left = end.saturating_sub(self.started.elapsed());
         let wait = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
         };
-        let mut fds = [PollFd::new(&self.status, PollFlags::IN)];
+        let Some(status) = &self.status else { return false };
+        let mut fds = [PollFd::new(status, PollFlags::IN)];
         let _ = rustix::io::retry_on_intr(|| poll(&mut fds, Some(&wait)));
         let has_report = !fds[0].revents().is_empty();
         if !has_report && let Some(stage) = self.stage {
@@ -263,7 +333,10 @@ fn remove_cgroup(folder: &Path) {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        close_lifeline(&self.lifeline);
+        // Without a stage, the lifeline may belong to what is left running.
+        if self.stage.is_some() {
+            close_lifeline(&self.lifeline);
+        }
         self.reap();
     }
 }

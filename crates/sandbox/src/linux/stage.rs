@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
@@ -12,10 +12,10 @@ use super::cgroup::Cgroups;
 use super::pid1::{self, RunContext};
 use super::view::SANDBOX_ID;
 use super::wire::{Report, StageCommand, send, unseal};
-use super::{sys, tier_b};
+use super::{left, sys, tier_b};
 use crate::error::Failure;
 use crate::outcome::Ended;
-use crate::{Guarantee, PAYLOAD_FD, Spec, Tier};
+use crate::{Guarantee, PAYLOAD_FD, ProcessId, Spec, Streams, Tier};
 
 /// The descriptors that the stage is started with, in addition to the standard streams.
 pub(super) const SPEC_FD: i32 = 3;
@@ -80,15 +80,17 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
         is_root,
     };
     let ended = match spec.strongest {
-        Tier::A => namespaces.unwrap_or_else(unshare).and_then(|()| tier_a(&supervised, &context)),
-        Tier::B => tier_b::run(&supervised, &context),
+        Tier::A => namespaces
+            .unwrap_or_else(|| enter_namespaces(&spec))
+            .and_then(|()| tier_a(&supervised, &context)),
+        Tier::B => tier_b::run(&supervised, &context).map(Supervision::Ended),
     };
     let is_memory = groups.ran_out_of_memory();
     // The caller may be gone and unable to remove the groups.
-    if matches!(ended, Ok(Some(Ended::Cancelled)) | Err(_)) {
+    if !matches!(ended, Ok(Supervision::Ended(None | Some(Ended::Timeout)))) {
         groups.remove();
     }
-    let ended = ended?;
+    let Supervision::Ended(ended) = ended? else { return Ok(()) };
     // A program that the kernel killed for its memory use may seem to have ended in any way.
     let ended = if is_memory { Some(Ended::Memory) } else { ended };
     if let Some(ended) = ended {
@@ -132,29 +134,96 @@ fn unshare() -> Result<(), Failure> {
     mapped.map_err(|error| unavailable("cannot map the user into its namespace", &error))
 }
 
-/// Starts the init process in the namespaces. Returns why it was killed, if it was.
+/// Enters the user and network namespaces that the specification joins, or creates new ones.
+fn enter_namespaces(spec: &Spec) -> Result<(), Failure> {
+    if let Some(joined) = spec.joins.and_then(|joined| left::open_process(joined.stage)) {
+        let shared =
+            libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+        // The processes may have ended in the meantime. Then nothing is shared.
+        if sys::setns(joined.as_fd(), shared).is_ok() {
+            return sys::unshare(libc::CLONE_NEWPID | libc::CLONE_NEWCGROUP)
+                .map_err(setup("cannot create a PID namespace"));
+        }
+    }
+    unshare()
+}
+
+/// How the supervision of a run ended.
+enum Supervision {
+    /// The run has ended; why it was killed, if it was.
+    Ended(Option<Ended>),
+    /// The caller left, and the processes that it left running have ended too.
+    Detached,
+}
+
+/// Starts the init process in the namespaces.
 fn tier_a(
     supervised: &SupervisedRun<'_>,
     context: &RunContext<'_>,
-) -> Result<Option<Ended>, Failure> {
+) -> Result<Supervision, Failure> {
     let child = sys::fork().map_err(setup("cannot create a process"))?;
     if child == 0 {
         let Err(failure) = pid1::run(context);
         let _ = send(supervised.status, &Report::Failed(failure), &[]);
         sys::exit(EXIT_NOT_STARTED);
     }
+    if supervised.spec.streams == Streams::Shared {
+        sys::release_streams().map_err(setup("cannot close the standard streams"))?;
+    }
+    let report = Report::Init(child);
+    send(supervised.status, &report, &[]).map_err(setup("cannot send a report"))?;
     supervise(supervised, child)
 }
 
-/// Waits for the init process of the PID namespace, and kills it when the time limit is exceeded or the caller cancels
-/// or is gone.
-fn supervise(supervised: &SupervisedRun<'_>, child: libc::pid_t) -> Result<Option<Ended>, Failure> {
+/// Whose end ends the run.
+enum Watched<'a> {
+    Caller(&'a OwnedFd),
+    Owner(OwnedFd),
+    /// Only [`crate::end_background`] ends it.
+    Nothing,
+    /// Its owner has already ended.
+    Gone,
+}
+
+impl Watched<'_> {
+    fn fd(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::Caller(lifeline) => Some(lifeline),
+            Self::Owner(owner) => Some(owner),
+            Self::Nothing | Self::Gone => None,
+        }
+    }
+
+    /// Reads a message from the caller; whom to watch from now on, if the caller leaves.
+    fn after_message(status: BorrowedFd<'_>) -> Option<Self> {
+        let mut message = [0; 1 + 4 + 8];
+        let length = rustix::io::retry_on_intr(|| rustix::io::read(status, &mut message)).ok()?;
+        let (first, rest) = message[..length].split_first()?;
+        if StageCommand::read(*first) != Some(StageCommand::Detach) {
+            return None;
+        }
+        let (pid, started) = match rest.split_at_checked(4) {
+            Some((pid, started)) => (pid.try_into().ok()?, started.try_into().ok()?),
+            None => return Some(Self::Nothing),
+        };
+        let (pid, started) = (i32::from_ne_bytes(pid), u64::from_ne_bytes(started));
+        let owner = left::open_process(ProcessId { pid, started });
+        Some(owner.map_or(Self::Gone, Self::Owner))
+    }
+}
+
+/// Waits for the init process of the PID namespace, and kills it when the time limit is exceeded or when the process
+/// that the run belongs to has ended.
+fn supervise(supervised: &SupervisedRun<'_>, child: libc::pid_t) -> Result<Supervision, Failure> {
     let pid = Pid::from_raw(child).expect("a child has a process id");
     let fd = pidfd_open(pid, PidfdFlags::empty())
         .map_err(|error| setup("cannot watch the program")(error.into()))?;
     let mut ended = None;
+    let mut watched = Watched::Caller(supervised.lifeline);
+    let mut is_detached = false;
     loop {
-        let left = supervised.spec.limits.wall.saturating_sub(supervised.start.elapsed());
+        let wall = if is_detached { Duration::MAX } else { supervised.spec.limits.wall };
+        let left = wall.saturating_sub(supervised.start.elapsed());
         if left.is_zero() && ended.is_none() {
             ended = Some(Ended::Timeout);
             let _ = sys::kill(child, libc::SIGKILL);
@@ -163,19 +232,34 @@ fn supervise(supervised: &SupervisedRun<'_>, child: libc::pid_t) -> Result<Optio
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
         };
-        let mut fds =
-            [PollFd::new(&fd, PollFlags::IN), PollFd::new(supervised.lifeline, PollFlags::IN)];
         // After the kill, only wait for the process to end.
-        let timeout = if ended.is_some() { None } else { Some(&wait) };
-        let fds = if ended.is_some() { &mut fds[..1] } else { &mut fds[..] };
-        match poll(fds, timeout) {
+        let is_ending = ended.is_some();
+        let mut fds = vec![PollFd::new(&fd, PollFlags::IN)];
+        if let Some(watched) = watched.fd().filter(|_| !is_ending) {
+            fds.push(PollFd::new(watched, PollFlags::IN));
+            if !is_detached {
+                fds.push(PollFd::new(&supervised.status, PollFlags::IN));
+            }
+        }
+        match poll(&mut fds, if is_ending || left == Duration::MAX { None } else { Some(&wait) }) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(setup("cannot wait for the program")(error.into())),
         }
-        if !fds[0].revents().is_empty() {
+        let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        let (has_ended, is_orphaned, has_message) = (is_ready(0), is_ready(1), is_ready(2));
+        if has_ended {
             break;
         }
-        if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+        let message = if has_message { Watched::after_message(supervised.status) } else { None };
+        // After a message, the closed lifeline no longer counts.
+        let is_orphaned = is_orphaned && message.is_none();
+        if let Some(next) = message {
+            watched = next;
+            is_detached = true;
+            // The caller waits until this socket is closed, so that it does not leave too early.
+            sys::shut_down(supervised.status).map_err(setup("cannot close the socket"))?;
+        }
+        if is_orphaned || matches!(watched, Watched::Gone) {
             ended = Some(Ended::Cancelled);
             let _ = sys::kill(child, libc::SIGKILL);
         }
@@ -183,5 +267,5 @@ fn supervise(supervised: &SupervisedRun<'_>, child: libc::pid_t) -> Result<Optio
     // The init process of a PID namespace only ends when all other processes in it have ended.
     waitpid(Some(pid), WaitOptions::empty())
         .map_err(|error| setup("cannot wait for the program")(error.into()))?;
-    Ok(ended)
+    Ok(if is_detached { Supervision::Detached } else { Supervision::Ended(ended) })
 }

@@ -77,6 +77,28 @@ pub(super) fn unshare(flags: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) }.into()).map(|_| ())
 }
 
+/// Moves this process into namespaces of another one.
+pub(super) fn setns(process: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: it takes numbers. The stage has one thread.
+    check(unsafe { libc::setns(process.as_raw_fd(), flags) }.into()).map(|_| ())
+}
+
+/// Ends all communication over a socket, also for the other processes that have it.
+pub(super) fn shut_down(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: it takes numbers.
+    check(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) }.into()).map(|_| ())
+}
+
+/// Replaces this process's standard streams with `/dev/null`, so that it does not keep the caller's open.
+pub(super) fn release_streams() -> io::Result<()> {
+    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    for stream in 0..3 {
+        // SAFETY: it takes numbers. Nothing in this process owns a standard stream.
+        check(unsafe { libc::dup2(null.as_raw_fd(), stream) }.into())?;
+    }
+    Ok(())
+}
+
 /// Forks this process. Only the stage may do this, because it has a single thread.
 pub(super) fn fork() -> io::Result<libc::pid_t> {
     // SAFETY: the process has one thread, so no lock stays held in the child.

@@ -62,6 +62,10 @@ pub(super) fn run(
         let reason = "cannot create a user namespace".to_owned();
         return Err(Failure::Unavailable { missing, reason });
     }
+    if !context.spec.private.is_empty() {
+        let what = "private folders need user namespaces";
+        return Err(Failure::BadSpec(what.to_owned()));
+    }
     let grants = grants::open(context.spec)?;
     let files =
         TemporaryFolder::new().map_err(setup("cannot create a folder for temporary files"))?;

@@ -19,7 +19,8 @@ use super::sys::{
     MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, MountAttr,
     MountScope, mount_setattr, pivot_root_here, unmount_here,
 };
-use crate::{Limits, Writes, is_protected};
+use super::target;
+use crate::{Limits, Spec, User, Writes, is_protected};
 
 /// The folder on which the new root is assembled. It exists on every system, and its content is hidden afterwards.
 const NEW_ROOT: &str = "/tmp";
@@ -40,7 +41,8 @@ fn step<T>(what: &str, result: io::Result<T>) -> Step<T> {
 
 /// Builds the file system and makes it the root. Returns the folder with the writes to the workspace, and also the
 /// original if the workspace is a copy; nothing if writes do not go to a layer.
-pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Vec<OwnedFd>> {
+pub(super) fn build(grants: &Grants, writes: Writes, spec: &Spec) -> Step<Vec<OwnedFd>> {
+    let limits = &spec.limits;
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     step("cannot make mounts private", mount_change("/", private).map_err(Into::into))?;
     // Clone all mounts through their descriptors before the new root covers /tmp.
@@ -53,12 +55,26 @@ pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Ve
     let clone = |opened| -> Step<_> { Ok((opened, clone_tree(opened)?)) };
     let devices: Vec<_> = grants.devices.iter().map(clone).collect::<Step<_>>()?;
     let work = grants.workspace.as_ref().map(clone).transpose()?;
+    let layer = grants.layer.as_ref().map(clone_tree).transpose()?;
+    let private = grants.private.iter();
+    let mut private: Vec<_> =
+        private.map(|(opened, target)| Ok((target, clone_tree(opened)?))).collect::<Step<_>>()?;
+    // A folder comes before what is inside it, and hides nothing.
+    private.sort_by_key(|(target, _)| *target);
 
     let root = new_tmpfs(64 << 20, "0755")?;
     step("cannot mount the root", attach(&root, Path::new(NEW_ROOT)))?;
     let in_root = |path: &Path| Path::new(NEW_ROOT).join(path.strip_prefix("/").unwrap_or(path));
+    let new_root = open_folder(Path::new(NEW_ROOT))?;
     // Mount these first, so that grants below them stay visible.
+    for (target, tree) in &private {
+        step(RESTRICT, set_attributes(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
+        mount_at(tree, &new_root, target, &PathKind::Folder)?;
+    }
     for name in ["/tmp", "/dev/shm"] {
+        if private.iter().any(|(target, _)| *target == Path::new(name)) {
+            continue;
+        }
         let target = in_root(Path::new(name));
         step("cannot create a folder", fs::create_dir_all(&target))?;
         let files = new_tmpfs(limits.temporary, "1777")?;
@@ -75,20 +91,26 @@ pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Ve
     for (opened, tree) in &trees {
         let read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
         step(RESTRICT, set_attributes(tree, read_only))?;
-        mount_at(tree, opened, &in_root(&opened.path))?;
+        mount_at(tree, &new_root, &opened.path, &opened.kind)?;
     }
-    create_system_files(&in_root)?;
+    create_system_files(&in_root, spec.user.as_ref())?;
     for (opened, tree) in &devices {
         let attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
         step(RESTRICT, set_attributes(tree, attributes))?;
-        mount_at(tree, opened, &in_root(&opened.path))?;
+        mount_at(tree, &new_root, &opened.path, &opened.kind)?;
     }
     mount_proc(&in_root(Path::new("/proc")))?;
     let layer = match &work {
-        Some((opened, tree)) => mount_workspace(opened, tree, writes, limits, &in_root)?,
+        Some((opened, tree)) => {
+            step("cannot create a folder", target::create(&new_root, &opened.path, &opened.kind))?;
+            let mount = WorkspaceMount { opened, tree, folder: layer.as_ref() };
+            mount_workspace(&mount, writes, limits, &in_root)?
+        }
         None => Vec::new(),
     };
-    step("cannot create a folder", fs::create_dir_all(in_root(Path::new("/tmp/home"))))?;
+    if private.is_empty() {
+        step("cannot create a folder", fs::create_dir_all(in_root(Path::new("/tmp/home"))))?;
+    }
     let read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
     let read_only = MountAttr { set: read_only, ..MountAttr::default() };
     step(
@@ -116,7 +138,10 @@ fn clone_tree(opened: &OpenedPath) -> Step<OwnedFd> {
 fn new_tmpfs(size: u64, mode: &str) -> Step<OwnedFd> {
     let created = (|| {
         let fs = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        fsconfig_set_string(&fs, "size", size.to_string())?;
+        // Without a limit, the kernel's own applies: half of the memory.
+        if size != u64::MAX {
+            fsconfig_set_string(&fs, "size", size.to_string())?;
+        }
         fsconfig_set_string(&fs, "nr_inodes", "100000")?;
         fsconfig_set_string(&fs, "mode", mode)?;
         fsconfig_create(&fs)?;
@@ -135,16 +160,12 @@ fn attach(tree: &OwnedFd, target: &Path) -> io::Result<()> {
     Ok(move_mount(tree, "", rustix::fs::CWD, target, flags)?)
 }
 
-/// Mounts a tree at a path, which is created for it.
-fn mount_at(tree: &OwnedFd, opened: &OpenedPath, target: &Path) -> Step<()> {
-    let created = create_parents(target).and_then(|()| match opened.kind {
-        PathKind::Folder => fs::create_dir_all(target),
-        PathKind::File | PathKind::Link(_) if target.exists() => Ok(()),
-        PathKind::File | PathKind::Link(_) => fs::write(target, b""),
-    });
-    let what = format!("cannot mount `{}`", opened.path.display());
-    step(&what, created)?;
-    step(&what, attach(tree, target))
+/// Mounts a tree at an absolute path below the new root, which is created for it.
+fn mount_at(tree: &OwnedFd, new_root: &OwnedFd, path: &Path, kind: &PathKind) -> Step<()> {
+    let what = format!("cannot mount `{}`", path.display());
+    let target = step(&what, target::create(new_root, path, kind))?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    step(&what, move_mount(tree, "", &target, "", flags).map_err(io::Error::from))
 }
 
 fn create_parents(path: &Path) -> io::Result<()> {
@@ -152,17 +173,20 @@ fn create_parents(path: &Path) -> io::Result<()> {
 }
 
 /// Creates system files that programs need, without information about the machine.
-fn create_system_files(in_root: &impl Fn(&Path) -> PathBuf) -> Step<()> {
+fn create_system_files(in_root: &impl Fn(&Path) -> PathBuf, user: Option<&User>) -> Step<()> {
     let write = |name: &str, text: String| {
         let path = in_root(Path::new(name));
         step("cannot write a file", create_parents(&path).and_then(|()| fs::write(path, text)))
     };
     let id = SANDBOX_ID;
+    let name = user.map_or("skill", |user| user.name.as_str());
+    let home = user.map_or(Path::new("/tmp/home"), |user| user.home.as_path()).display();
+    let shell = if user.is_some() { "/bin/bash" } else { "/bin/sh" };
     write(
         "/etc/passwd",
-        format!("skill:x:{id}:{id}::/tmp/home:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        format!("{name}:x:{id}:{id}::{home}:{shell}\nnobody:x:65534:65534::/:/bin/false\n"),
     )?;
-    write("/etc/group", format!("skill:x:{id}:\nnogroup:x:65534:\n"))?;
+    write("/etc/group", format!("{name}:x:{id}:\nnogroup:x:65534:\n"))?;
     write("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned())?;
     write("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n".to_owned())?;
     step("cannot create a folder", fs::create_dir_all(in_root(Path::new("/dev"))))?;
@@ -193,17 +217,24 @@ fn mount_proc(target: &Path) -> Step<()> {
     step("cannot mount /proc", attach(&proc, target))
 }
 
+/// What a workspace is mounted from.
+struct WorkspaceMount<'a> {
+    opened: &'a OpenedPath,
+    tree: &'a OwnedFd,
+    /// The folder for its layer, unless the layer is kept in memory.
+    folder: Option<&'a OwnedFd>,
+}
+
 /// Mounts the workspace: read-only, as a copy or with an overlay for its writes, or directly with protected names
 /// read-only.
 fn mount_workspace(
-    opened: &OpenedPath,
-    tree: &OwnedFd,
+    work: &WorkspaceMount<'_>,
     writes: Writes,
     limits: &Limits,
     in_root: &impl Fn(&Path) -> PathBuf,
 ) -> Step<Vec<OwnedFd>> {
+    let WorkspaceMount { opened, tree, folder } = work;
     let target = in_root(&opened.path);
-    step("cannot create a folder", fs::create_dir_all(&target))?;
     let attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
     if writes == Writes::Direct {
         step(RESTRICT, set_attributes(tree, attributes))?;
@@ -218,9 +249,12 @@ fn mount_workspace(
         step("cannot create a folder", fs::create_dir_all(folder))?;
     }
     step(MOUNT_WORKSPACE, attach(tree, &lower))?;
-    let memory = new_tmpfs(limits.temporary, "0755")?;
-    step("cannot mount the layer", attach(&memory, &above))?;
-    let copied = if writes == Writes::Layer { mount_copy(&lower, &above, &target)? } else { None };
+    let memory = if folder.is_none() { Some(new_tmpfs(limits.temporary, "0755")?) } else { None };
+    if let Some(storage) = folder.or(memory.as_ref()) {
+        step("cannot mount the layer", attach(storage, &above))?;
+    }
+    let is_copied = writes == Writes::Layer && folder.is_none();
+    let copied = if is_copied { mount_copy(&lower, &above, &target)? } else { None };
     let layer = match copied {
         Some(copied) => copied,
         None => mount_overlay(&lower, &above, &target, writes)?,

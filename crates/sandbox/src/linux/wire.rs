@@ -19,7 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::outcome::{Ended, Violation};
-use crate::{Guarantee, Limits, Network, Spec, Stdin, Tier, Workspace, Writes};
+use crate::{
+    Background, BackgroundId, GitData, Guarantee, LayerStorage, Limits, Loopback, Network,
+    PrivateFolder, Spec, Stdin, Streams, Tier, User, Workspace, Writes,
+};
 
 /// The seals that make a memory file immutable.
 const SEALS: SealFlags = SealFlags::from_bits_truncate(
@@ -46,6 +49,10 @@ pub(super) enum Report {
     /// The folders of the run's control groups, sent first. The caller removes them when the stage has ended, because
     /// leaving them would take the stage longer than the run.
     Cgroups(Vec<Vec<u8>>),
+    /// The number of the init process, as the caller sees it.
+    Init(i32),
+    /// The program has ended, and processes that it started are still running.
+    Left,
     /// The program has ended.
     Ended(Ended),
 }
@@ -59,11 +66,15 @@ pub(super) enum StageCommand {
     Namespaces = 2,
     /// Run the specification, which is now sealed.
     Run = 3,
+    /// Let the processes that are left run on without the caller. May be followed by the process whose end ends them.
+    Detach = 4,
 }
 
 impl StageCommand {
     pub(super) fn read(byte: u8) -> Option<Self> {
-        [Self::Wait, Self::Namespaces, Self::Run].into_iter().find(|command| *command as u8 == byte)
+        [Self::Wait, Self::Namespaces, Self::Run, Self::Detach]
+            .into_iter()
+            .find(|command| *command as u8 == byte)
     }
 }
 
@@ -77,10 +88,18 @@ struct SpecMessage {
     read: Vec<Vec<u8>>,
     workspace: Option<(Vec<u8>, u8)>,
     has_proxy: bool,
-    limits: (u64, u64, u32, u64, u64, u64),
+    limits: (u64, u64, u32, u64, u64, u64, Option<u64>),
     required: BTreeSet<Guarantee>,
     is_tier_a: bool,
     has_payload: bool,
+    has_shared_streams: bool,
+    layer: Option<Vec<u8>>,
+    is_git_writable: bool,
+    private: Vec<(Vec<u8>, Vec<u8>)>,
+    has_loopback: bool,
+    keeps_background: bool,
+    joins: Option<BackgroundId>,
+    user: Option<(String, Vec<u8>)>,
 }
 
 fn bytes(text: impl AsRef<OsStr>) -> Vec<u8> {
@@ -114,10 +133,26 @@ pub(super) fn seal(memory: File, spec: &Spec) -> io::Result<()> {
             limits.output_kept,
             limits.output_max,
             limits.temporary,
+            limits.open_files,
         ),
         required: spec.required.clone(),
         is_tier_a: spec.strongest == Tier::A,
         has_payload: spec.payload.is_some(),
+        has_shared_streams: spec.streams == Streams::Shared,
+        layer: match &spec.layer {
+            LayerStorage::Memory => None,
+            LayerStorage::Folder(folder) => Some(bytes(folder)),
+        },
+        is_git_writable: spec.git == GitData::Writable,
+        private: spec
+            .private
+            .iter()
+            .map(|folder| (bytes(&folder.source), bytes(&folder.target)))
+            .collect(),
+        has_loopback: spec.loopback == Loopback::Allowed,
+        keeps_background: spec.background == Background::Keep,
+        joins: spec.joins,
+        user: spec.user.as_ref().map(|user| (user.name.clone(), bytes(&user.home))),
     };
     seal_bytes(memory, &postcard::to_stdvec(&message).map_err(io::Error::other)?)
 }
@@ -149,7 +184,8 @@ pub(super) fn unseal_bytes(memory: OwnedFd) -> io::Result<Vec<u8>> {
 pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
     let all = unseal_bytes(memory)?;
     let message: SpecMessage = postcard::from_bytes(&all).map_err(io::Error::other)?;
-    let (wall, memory, pids, output_kept, output_max, temporary) = message.limits;
+    let (wall, memory, pids, output_kept, output_max, temporary, open_files) = message.limits;
+    let path = |bytes: Vec<u8>| PathBuf::from(text(bytes));
     let workspace = message.workspace.map(|(path, writes)| Workspace {
         path: PathBuf::from(text(path)),
         writes: match writes {
@@ -173,9 +209,24 @@ pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
             output_kept,
             output_max,
             temporary,
+            open_files,
         },
         stdin: Stdin::Bytes(Vec::new()),
         payload: message.has_payload.then(Vec::new),
+        streams: if message.has_shared_streams { Streams::Shared } else { Streams::Captured },
+        layer: message
+            .layer
+            .map_or(LayerStorage::Memory, |folder| LayerStorage::Folder(path(folder))),
+        git: if message.is_git_writable { GitData::Writable } else { GitData::Protected },
+        private: message
+            .private
+            .into_iter()
+            .map(|(source, target)| PrivateFolder { source: path(source), target: path(target) })
+            .collect(),
+        loopback: if message.has_loopback { Loopback::Allowed } else { Loopback::Blocked },
+        background: if message.keeps_background { Background::Keep } else { Background::End },
+        joins: message.joins,
+        user: message.user.map(|(name, home)| User { name, home: path(home) }),
         required: message.required,
         strongest: if message.is_tier_a { Tier::A } else { Tier::B },
     })

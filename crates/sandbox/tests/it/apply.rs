@@ -551,3 +551,51 @@ fn the_target_of_a_protected_link_is_protected_however_it_is_reached() {
         }
     }
 }
+
+#[test]
+fn content_that_changes_after_it_was_checked_is_checked_again() {
+    let world = World::new();
+    world.write("work/a", "x");
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(world.path("work")).env("HOME", world.path("home")).args(arguments);
+        assert!(command.status().unwrap().success(), "git {arguments:?}");
+    };
+    git(&["init", "--quiet"]);
+    let folder = world.path("layer");
+    fs::create_dir(&folder).unwrap();
+    let script = "mkdir .git/rebase-merge; echo noop > .git/rebase-merge/git-rebase-todo";
+    let mut spec = world.spec("/bin/sh", &["-c", script]);
+    spec.layer = sandbox::LayerStorage::Folder(folder.clone());
+    spec.git = sandbox::GitData::Writable;
+    let mut running = sandbox::start(&spec).unwrap();
+    let layer = running.take_layer().unwrap();
+    running.wait().unwrap();
+    let changes = layer.changes().unwrap();
+    assert!(changes.iter().all(|change| change.refused.is_none()), "{changes:?}");
+    // As if a process in the background had written it in the meantime.
+    let todo = folder.join("upper/.git/rebase-merge/git-rebase-todo");
+    fs::write(&todo, "exec ./evil\n").unwrap();
+    assert!(matches!(layer.apply(&changes), Err(ApplyError::Refused { .. })));
+    assert!(!world.path("work/.git/rebase-merge").exists(), "nothing is applied in part");
+    fs::write(&todo, "pick 1\n").unwrap();
+    layer.apply(&changes).unwrap();
+}
+
+#[test]
+fn holes_in_files_are_kept() {
+    use std::os::unix::fs::MetadataExt;
+
+    let world = World::new();
+    let script = "truncate -s 40M sparse; printf end >> sparse; \
+                  printf x | dd of=sparse bs=1 seek=20000000 conv=notrunc 2>/dev/null";
+    let mut running = sandbox::start(&world.spec("/bin/sh", &["-c", script])).unwrap();
+    let layer = running.take_layer().unwrap();
+    running.wait().unwrap();
+    layer.apply(&layer.changes().unwrap()).unwrap();
+    let bytes = fs::read(world.path("work/sparse")).unwrap();
+    let found = (bytes.len(), bytes[20_000_000], &bytes[40 << 20..]);
+    assert_eq!(found, ((40 << 20) + 3, b'x', &b"end"[..]));
+    let blocks = fs::metadata(world.path("work/sparse")).unwrap().blocks();
+    assert!(blocks < 4096, "{blocks} blocks of 512 bytes");
+}

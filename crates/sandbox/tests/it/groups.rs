@@ -190,7 +190,7 @@ fn a_later_run_removes_groups_of_killed_runs_and_keeps_others() {
 fn a_prepared_stage_is_used_for_one_run() {
     let world = World::new();
     for tier in [Tier::B, Tier::A, Tier::A] {
-        sandbox::prepare();
+        sandbox::prepare(sandbox::Streams::Captured);
         let mut spec = world.spec("/bin/sh", &["-c", "echo $$"]);
         spec.strongest = tier;
         let outcome = sandbox::start(&spec).unwrap().wait().unwrap();
@@ -201,7 +201,7 @@ fn a_prepared_stage_is_used_for_one_run() {
         }
     }
     let limits = Limits { memory: 64 << 20, ..Limits::default() };
-    sandbox::prepare();
+    sandbox::prepare(sandbox::Streams::Captured);
     let mut spec = world.spec("/usr/bin/python3", &["-c", "x = b'y' * (200 << 20)"]);
     (spec.strongest, spec.limits) = (Tier::A, limits);
     let outcome = sandbox::start(&spec).unwrap().wait().unwrap();
