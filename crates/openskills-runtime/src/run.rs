@@ -52,14 +52,18 @@ pub(crate) use cause::FailedRun;
 pub(crate) use choose::{Candidate, ChosenScript, RunMethod, add_typescript_flag, choose};
 pub(crate) use copy::{ExpectedDigest, PrivateCopy};
 pub(crate) use diff::diff;
+pub(crate) use environment::{PROXIES, is_locale};
 pub use input::Input;
 pub(crate) use input::OtherInput;
 pub(crate) use interpreter::{Interpreter, Search, interpreter};
 pub(crate) use module_cache::ModuleCache;
 pub use options::{Caller, ExecutionOptions, Invocation, Stage};
 pub use outside::OutsidePaths;
-pub(crate) use outside::{overlaps, own_folders, real_home};
-pub(crate) use permitted::{Permitted, ProvidedPaths};
+pub(crate) use outside::{overlaps, own_folders, path_of, real_home};
+pub(crate) use permitted::{
+    FinishedCommand, Permitted, PermittedCommand, ProvidedPaths, ProvidedToCommand,
+};
+pub(crate) use prepare::real_workspace;
 pub(crate) use run_folder::RunFolder;
 pub(crate) use spec::{RunInputs, spec};
 pub(crate) use variables::forbidden_variable;
@@ -74,7 +78,12 @@ pub fn init() {
 /// Prepares a sandbox in the background while the skill is being looked up. It runs nothing and is discarded if no run
 /// follows.
 pub fn prepare() {
-    sandbox::prepare();
+    sandbox::prepare(sandbox::Streams::Captured);
+}
+
+/// Prepares a sandbox in the background for a command line.
+pub fn prepare_command() {
+    sandbox::prepare(sandbox::Streams::Shared);
 }
 
 /// Details of a WebAssembly run.

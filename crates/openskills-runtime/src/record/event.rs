@@ -5,6 +5,7 @@
 //! `event/about.rs`, `log/stats.rs` and the log commands, and a line in `tests/fixtures/every-event.jsonl`.
 
 mod about;
+mod command;
 mod script;
 
 use jiff::Timestamp;
@@ -16,6 +17,10 @@ use crate::decide::policy::Decision;
 use crate::{Installed, Skill};
 
 pub use about::EventSeverity;
+pub use command::{
+    CommandExecution, CommandFailure, CommandInterruption, CommandSkill, CommandStart,
+    CommandUnconfined, CommandWrites,
+};
 pub use script::{
     Applied, ApplyFailure, ApplyInterruption, ExecutionEnd, ExecutionRecord, ExitStatus,
     RepeatInput, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution,
@@ -113,6 +118,22 @@ pub enum Event {
     /// this.
     #[serde(rename = "skill.apply_interrupted", alias = "skill.commit_interrupted")]
     ApplyInterrupted(ApplyInterruption),
+    /// A command line of an agent is about to start in the sandbox. Exactly one of the next three events ends it.
+    #[serde(rename = "command.started")]
+    CommandStarted(Box<CommandStart>),
+    /// A command line of an agent ran and ended, successfully or not.
+    #[serde(rename = "command.executed")]
+    CommandExecuted(Box<CommandExecution>),
+    /// A command line could not be started, or its changes could not be applied.
+    #[serde(rename = "command.failed")]
+    CommandFailed(Box<CommandFailure>),
+    /// The process that ran a command line was killed. The next process that writes to the log records this.
+    #[serde(rename = "command.interrupted")]
+    CommandInterrupted(Box<CommandInterruption>),
+    /// A command line needs the user's keys or services and therefore cannot run in the sandbox: the user was asked, or
+    /// it has run.
+    #[serde(rename = "command.unconfined")]
+    CommandUnconfined(CommandUnconfined),
     /// A served skill is larger than some MCP hosts accept.
     #[serde(rename = "skill.beyond_limits")]
     BeyondLimits {

@@ -11,7 +11,7 @@ use skill::capabilities::Reach;
 
 use crate::decide::permit::Permit;
 use crate::record::event::WriteMode;
-use crate::record::log::OpenRun;
+use crate::record::log::{OpenRun, RunStart};
 use crate::record::run_record::Run;
 use crate::run::permitted::may_write;
 use crate::run::protected_names::ProtectedNames;
@@ -89,14 +89,18 @@ impl OpenSkillRuntime {
 
     /// Logs the start of a run. A run that cannot be logged does not start.
     fn begin(&mut self, run: &Run<'_>) -> Result<Option<OpenRun>, RuntimeError> {
-        let start = run.start(&self.session.id);
+        self.begin_run(&RunStart::Script(Box::new(run.start(&self.session.id))))
+    }
+
+    /// Logs the start of an execution, and marks it as open until another event ends it.
+    pub(crate) fn begin_run(&mut self, start: &RunStart) -> Result<Option<OpenRun>, RuntimeError> {
         let open = match self.config.logging {
             Logging::Off => None,
             Logging::All | Logging::WithoutDiscoveries => {
-                Some(self.opened_log()?.begin_run(start.clone(), Timestamp::now())?)
+                Some(self.opened_log()?.begin_run(start, Timestamp::now())?)
             }
         };
-        self.notify(&Event::ScriptStarted(Box::new(start)));
+        self.notify(&start.event());
         Ok(open)
     }
 
@@ -219,7 +223,7 @@ impl OpenSkillRuntime {
 }
 
 /// Removes the marker of a run, because its end is logged.
-fn close(open: Option<OpenRun>) {
+pub(crate) fn close(open: Option<OpenRun>) {
     if let Some(open) = open {
         open.close();
     }

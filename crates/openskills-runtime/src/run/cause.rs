@@ -172,11 +172,11 @@ impl FailedRun<'_> {
         let hosts = if hosts.is_empty() { self.declared } else { &hosts };
         Some(if hosts.is_empty() {
             format!(
-                "it has no network access; to allow a host, add --net HOST to: {}",
+                "the script has no network access; to allow a host, run: {} --net HOST",
                 self.approve
             )
         } else {
-            format!("it has no network access; {}", approve(hosts))
+            format!("the script has no network access; {}", approve(hosts))
         })
     }
 
@@ -281,19 +281,19 @@ mod tests {
         for (stderr, cause) in [
             (
                 "socket.gaierror: [Errno -3] Temporary failure in name resolution",
-                "it has no network access; to allow a host, add --net HOST to: openskills approve s --net a.test",
+                "the script has no network access; to allow a host, run: openskills approve s --net a.test --net HOST",
             ),
             (
                 "Could not connect to 'www.example.org:80': Operation not permitted at a.pl line 2.",
-                "it has no network access; to allow it, run: openskills approve s --net a.test --net www.example.org",
+                "the script has no network access; to allow it, run: openskills approve s --net a.test --net www.example.org",
             ),
             (
                 "HTTPSConnectionPool(host='api.example.com', port=443): Failed to resolve",
-                "it has no network access; to allow it, run: openskills approve s --net a.test --net api.example.com",
+                "the script has no network access; to allow it, run: openskills approve s --net a.test --net api.example.com",
             ),
             (
                 "curl: (6) Could not resolve host: files.example.org",
-                "it has no network access; to allow it, run: openskills approve s --net a.test --net files.example.org",
+                "the script has no network access; to allow it, run: openskills approve s --net a.test --net files.example.org",
             ),
             (
                 "ModuleNotFoundError: No module named 'pypdf.errors'",
@@ -319,14 +319,14 @@ mod tests {
         let reached = FailedRun { has_network: true, denied: &denied, ..failed("403") };
         assert!(reached.causes()[0].ends_with("--net a.test --net evil.test"));
         let blocked = FailedRun { is_socket_blocked: true, ..failed("PermissionError: [Errno 1]") };
-        assert!(blocked.causes()[0].starts_with("it has no network"), "{:?}", blocked.causes());
+        assert!(blocked.causes()[0].starts_with("the script has no network"), "{:?}", blocked.causes());
         let declared = ["api.test".to_owned()];
         let late = FailedRun { ended: Ended::Timeout, declared: &declared, ..blocked };
         assert_eq!(
             late.causes(),
             [
                 "timed out after 30s; raise the limit with --timeout",
-                "it has no network access; to allow it, run: openskills approve s --net a.test --net api.test",
+                "the script has no network access; to allow it, run: openskills approve s --net a.test --net api.test",
             ]
         );
         let full = FailedRun { ended: Ended::Memory, ..failed("") };

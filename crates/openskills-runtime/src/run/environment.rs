@@ -33,7 +33,8 @@ const OWN: [&str; 13] = [
 const SEED: &str = "RANDOM_SEED";
 
 /// Variables in which programs look for a proxy.
-const PROXIES: [&str; 5] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
+pub(crate) const PROXIES: [&str; 5] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
 
 /// The user's locale and time zone, which are not secret (POSIX, and what glibc adds).
 const LOCALE: [&str; 14] = [
@@ -58,7 +59,12 @@ const MAX_INPUT: usize = 100_000;
 
 /// Returns true for a variable that a run gets without a grant.
 pub(super) fn is_own_variable(name: &str) -> bool {
-    OWN.contains(&name) || name == SEED || PROXIES.contains(&name) || LOCALE.contains(&name)
+    OWN.contains(&name) || name == SEED || PROXIES.contains(&name) || is_locale(name)
+}
+
+/// Returns true for a variable of the user's locale.
+pub(crate) fn is_locale(name: &str) -> bool {
+    LOCALE.contains(&name)
 }
 
 /// Returns every variable of a run.
@@ -83,8 +89,8 @@ pub(super) fn environment(
         }
     }
     // Modules get neither locale nor time zone, so that their runs are reproducible.
-    let is_locale = |name: &OsString| name.to_str().is_some_and(|name| LOCALE.contains(&name));
-    let locale = inputs.env.iter().filter(|(name, _)| !is_wasm && is_locale(name));
+    let is_of_locale = |name: &OsString| name.to_str().is_some_and(is_locale);
+    let locale = inputs.env.iter().filter(|(name, _)| !is_wasm && is_of_locale(name));
     env.extend(locale.cloned());
     Ok(env)
 }

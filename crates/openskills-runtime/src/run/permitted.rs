@@ -8,6 +8,8 @@
     reason = "the edge: the clock, and sandbox::start behind a permit"
 )]
 
+mod command;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +27,8 @@ use super::spec::required;
 use super::variables::forbidden_variable;
 use crate::RuntimeError;
 use crate::decide::permit::Permit;
+
+pub(crate) use command::{FinishedCommand, PermittedCommand, ProvidedToCommand};
 
 /// Paths that every run gets without a grant.
 #[derive(Debug)]
@@ -185,22 +189,31 @@ fn excess_read(
     spec: &Spec,
     provided: &ProvidedPaths,
 ) -> Option<String> {
-    let granted: Vec<PathBuf> = match &capabilities.read {
-        Reach::Only(places) => {
-            places.iter().filter_map(|place| path_of(place, provided.home.as_deref())).collect()
-        }
-        // A grant lists each place, so this grants none.
-        Reach::Everything => Vec::new(),
-    };
     let is_provided = |path: &PathBuf| {
         *path == provided.skill
             || provided.interpreters.contains(path)
             || provided.packages.contains(path)
     };
-    let is_granted = |path: &PathBuf| {
-        granted.iter().any(|place| path.starts_with(place)) && !overlaps(path, &provided.own)
+    let rest = spec.read.iter().filter(|path| !is_provided(path));
+    excess_read_of(capabilities, rest, provided.home.as_deref(), &provided.own)
+}
+
+/// Returns the first path that is not in a granted place.
+fn excess_read_of<'a>(
+    capabilities: &Capabilities,
+    mut paths: impl Iterator<Item = &'a PathBuf>,
+    home: Option<&Path>,
+    own: &[PathBuf],
+) -> Option<String> {
+    let granted: Vec<PathBuf> = match &capabilities.read {
+        Reach::Only(places) => places.iter().filter_map(|place| path_of(place, home)).collect(),
+        // A grant lists each place, so this grants none.
+        Reach::Everything => Vec::new(),
     };
-    let excess = spec.read.iter().find(|path| !is_provided(path) && !is_granted(path))?;
+    let is_granted = |path: &PathBuf| {
+        granted.iter().any(|place| path.starts_with(place)) && !overlaps(path, own)
+    };
+    let excess = paths.find(|path| !is_granted(path))?;
     Some(format!("reading `{}`", excess.display()))
 }
 

@@ -348,7 +348,7 @@ fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
 }
 
 /// Returns the real path of a workspace, unless it is too broad to be one.
-fn real_workspace(
+pub(crate) fn real_workspace(
     path: &Path,
     home: Option<&Path>,
     own: &[PathBuf],

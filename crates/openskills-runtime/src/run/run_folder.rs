@@ -147,7 +147,7 @@ fn lock_all(base: &AbsPath) -> io::Result<File> {
     Ok(file)
 }
 
-fn size(path: &Path) -> u64 {
+pub(crate) fn size(path: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(path) else { return 0 };
     let one = |entry: fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size(&entry.path()),

@@ -70,7 +70,6 @@ pub(crate) fn spec(permit: &Permit, inputs: &RunInputs<'_>) -> Result<Spec, Stri
         !is_wasm || may_write || capabilities.read.has(&AnchoredFolder::at(Anchor::Workspace));
     let workspace = Workspace { path: provided.workspace.clone(), writes };
     Ok(Spec {
-        program,
         args,
         env: environment(permit, inputs, &network)?,
         cwd: provided.workspace.clone(),
@@ -79,9 +78,8 @@ pub(crate) fn spec(permit: &Permit, inputs: &RunInputs<'_>) -> Result<Spec, Stri
         network,
         limits: limits(options, &inputs.chosen.runs),
         stdin: stdin(options),
-        payload: None,
         required: required(permit.plan().subject.source, writes, permit.allow_degraded()),
-        strongest: sandbox::Tier::A,
+        ..Spec::new(program)
     })
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use skill_fs::{AbsPath, FsError, own_names};
 
 use crate::Places;
+use crate::command::HOMES;
 use crate::run::module_cache;
 use crate::run::run_folder::{self, LeftOver};
 
@@ -29,12 +30,21 @@ pub enum CacheKind {
     Served,
     /// Leftovers of killed runs: copies of skills and workspaces. Current runs are not included.
     Runs,
+    /// Home folders of command lines, with caches of package managers.
+    CommandHomes,
 }
 
 impl CacheKind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm, Self::Served, Self::Runs];
+    pub const ALL: [Self; 7] = [
+        Self::Index,
+        Self::IndexStrict,
+        Self::Hashes,
+        Self::Wasm,
+        Self::Served,
+        Self::Runs,
+        Self::CommandHomes,
+    ];
 
     /// Returns the name, which is also the name of its folder.
     pub fn as_str(self) -> &'static str {
@@ -45,6 +55,7 @@ impl CacheKind {
             Self::Wasm => module_cache::FOLDER,
             Self::Served => "served",
             Self::Runs => run_folder::FOLDER,
+            Self::CommandHomes => HOMES,
         }
     }
 
@@ -54,7 +65,7 @@ impl CacheKind {
             Self::Index | Self::IndexStrict | Self::Hashes => Some(".bin"),
             Self::Wasm => Some(module_cache::ENDING),
             Self::Served => Some(SERVED_SUFFIX),
-            Self::Runs => None,
+            Self::Runs | Self::CommandHomes => None,
         }
     }
 }
@@ -85,6 +96,14 @@ pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
         // Do not follow symlinks.
         if fs::symlink_metadata(folder.as_path()).is_ok_and(|it| !it.is_dir()) {
             return Ok(Cache { kind, folder, files: Vec::new() });
+        }
+        if kind == CacheKind::CommandHomes {
+            let size = |name: String| {
+                let bytes = run_folder::size(folder.join(&name).as_path());
+                (name, bytes)
+            };
+            let files = own_names(&folder)?.into_iter().map(size).collect();
+            return Ok(Cache { kind, folder, files });
         }
         let Some(suffix) = kind.suffix() else {
             let failed = |source| FsError::Io { path: folder.to_string(), source };
@@ -120,6 +139,11 @@ pub fn clear_cache(cache: &Cache) -> Result<(), FsError> {
     }
     for (name, _) in &cache.files {
         let path = cache.folder.join(name);
+        if cache.kind == CacheKind::CommandHomes {
+            run_folder::remove_all(path.as_path())
+                .map_err(|source| FsError::Io { path: path.to_string(), source })?;
+            continue;
+        }
         match fs::remove_file(path.as_path()) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

@@ -41,6 +41,8 @@ pub struct RuntimeConfig {
     pub use_standard_locations: bool,
     /// Whether to include the builtin skills.
     pub use_builtin_skills: bool,
+    /// Whether to search the project's subfolders for skills.
+    pub search_nested: bool,
     /// Additional skill folders. Later ones take precedence over earlier ones, and all of them over the standard
     /// locations of the same trust level.
     pub custom_directories: Vec<Directory>,
@@ -69,6 +71,7 @@ impl Default for RuntimeConfig {
             project_root: None,
             use_standard_locations: true,
             use_builtin_skills: true,
+            search_nested: true,
             custom_directories: Vec::new(),
             package_libraries: Vec::new(),
             strict: false,

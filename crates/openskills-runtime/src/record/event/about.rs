@@ -1,7 +1,7 @@
 //! Properties that every event has. Each is one exhaustive `match`, so a new event does not compile until it is
 //! handled.
 
-use super::{CallOutcome, Event, ExitStatus};
+use super::{CallOutcome, CommandWrites, Event, ExitStatus};
 use crate::decide::policy::Decision;
 
 /// Whether an event needs review.
@@ -37,7 +37,13 @@ impl Event {
             Self::ApplyInterrupted(interruption) => Some(&interruption.skill_id),
             Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
             Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
-            Self::LogStarted(_)
+            // They are about every active skill.
+            Self::CommandStarted(_)
+            | Self::CommandExecuted(_)
+            | Self::CommandFailed(_)
+            | Self::CommandInterrupted(_)
+            | Self::CommandUnconfined(_)
+            | Self::LogStarted(_)
             | Self::LogRecovered(_)
             | Self::CheckpointFailed(_)
             | Self::Unknown => None,
@@ -74,6 +80,11 @@ impl Event {
             Self::Applied(applied) => Some(&applied.session_id),
             Self::ApplyInterrupted(interruption) => Some(&interruption.session_id),
             Self::PolicyDecided(decision) => Some(&decision.session_id),
+            Self::CommandStarted(start) => Some(&start.session_id),
+            Self::CommandExecuted(execution) => Some(&execution.session_id),
+            Self::CommandFailed(failure) => Some(&failure.session_id),
+            Self::CommandInterrupted(interruption) => Some(&interruption.session_id),
+            Self::CommandUnconfined(unconfined) => Some(&unconfined.session_id),
             Self::Discovered { .. }
             | Self::Removed { .. }
             | Self::Installed(_)
@@ -100,11 +111,20 @@ impl Event {
             | Self::ServedChanged { .. }
             | Self::LogRecovered(_)
             | Self::CheckpointFailed(_)
+            | Self::CommandFailed(_)
+            | Self::CommandInterrupted(_)
+            | Self::CommandUnconfined(_)
             // It could be anything.
             | Self::Unknown => EventSeverity::Warning,
             Self::ScriptExecuted(execution) => match execution.record.exit_status {
                 ExitStatus::Success => EventSeverity::Info,
                 ExitStatus::Failed | ExitStatus::Timeout => EventSeverity::Warning,
+            },
+            Self::CommandExecuted(execution) => match execution.writes {
+                CommandWrites::Kept => EventSeverity::Warning,
+                CommandWrites::Nothing | CommandWrites::Applied | CommandWrites::Dropped => {
+                    EventSeverity::Info
+                }
             },
             Self::PolicyDecided(decided) => match decided.decision {
                 Decision::Allow | Decision::Ask => EventSeverity::Info,
@@ -120,6 +140,7 @@ impl Event {
             | Self::Deactivated { .. }
             | Self::ResourceRead(_)
             | Self::ScriptStarted(_)
+            | Self::CommandStarted(_)
             | Self::Applied(_)
             | Self::Undone { .. }
             | Self::Installed(_)

@@ -11,7 +11,7 @@ use skill_fs::AbsPath;
 
 use super::LogError;
 use super::head::Head;
-use crate::size::size_text;
+use skill::ByteSize;
 
 /// Minimum size of a key in bytes.
 const MIN_KEY: usize = 32;
@@ -35,7 +35,7 @@ impl Key {
         let wrong = |what: String| LogError::Key { path: path.to_string(), what };
         let metadata = fs::metadata(path.as_path()).map_err(failed)?;
         if metadata.len() > MAX_KEY {
-            return Err(wrong(format!("it is larger than {}", size_text(MAX_KEY))));
+            return Err(wrong(format!("it is larger than {}", ByteSize(MAX_KEY))));
         }
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o077 != 0 {
@@ -50,7 +50,7 @@ impl Key {
         if bytes.len() < MIN_KEY {
             return Err(wrong(format!(
                 "it has {}, but at least {MIN_KEY} bytes are required",
-                size_text(bytes.len() as u64)
+                ByteSize(bytes.len() as u64)
             )));
         }
         Ok(Self(bytes))

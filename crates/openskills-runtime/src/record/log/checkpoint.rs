@@ -16,7 +16,7 @@ use skill_fs::AbsPath;
 use super::LogError;
 use super::chain::{Chain, Hex, text};
 use super::head::{Head, open_regular, private};
-use crate::size::size_text;
+use skill::ByteSize;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -250,7 +250,7 @@ impl Checkpoints {
         if bytes.len() as u64 > MAX_FILE {
             return Err(failed(std::io::Error::other(format!(
                 "it is larger than {}",
-                size_text(MAX_FILE)
+                ByteSize(MAX_FILE)
             ))));
         }
         let mut found = Self { file: path.to_string(), ..Self::default() };

@@ -14,12 +14,17 @@ use super::read::log_files;
 use super::{Entry, LogError};
 use crate::Event;
 use crate::record::event::{
-    ApplyInterruption, ScriptExecution, ScriptInterruption, ScriptStart, WriteMode,
+    ApplyInterruption, CommandInterruption, CommandStart, ScriptExecution, ScriptInterruption,
+    ScriptStart, WriteMode,
 };
 
 /// The start of every event of an execution, as it appears in a line. `skill.commit` is from earlier versions.
-const KINDS: [&[u8]; 3] =
-    [b"\"event\":\"skill.script_", b"\"event\":\"skill.appl", b"\"event\":\"skill.commit"];
+const KINDS: [&[u8]; 4] = [
+    b"\"event\":\"skill.script_",
+    b"\"event\":\"skill.appl",
+    b"\"event\":\"skill.commit",
+    b"\"event\":\"command.",
+];
 
 /// Executions that have not ended, by ID.
 #[derive(Debug, Default)]
@@ -34,6 +39,8 @@ pub(super) struct Runs {
 pub(super) enum UnfinishedRun {
     /// It started.
     Running { start: Box<ScriptStart>, at: String },
+    /// A command line of an agent started.
+    Command { start: Box<CommandStart>, at: String },
     /// It ended, and its changes were about to be applied.
     Applying { end: Box<ScriptExecution>, at: String },
     /// The log has an event of it that this version cannot read, so how far it got is unknown.
@@ -77,6 +84,14 @@ impl Runs {
                     .insert(end.execution_id.clone(), UnfinishedRun::Applying { end, at });
                 return;
             }
+            Event::CommandStarted(start) => {
+                self.unfinished
+                    .insert(start.execution_id.clone(), UnfinishedRun::Command { start, at });
+                return;
+            }
+            Event::CommandExecuted(end) => end.execution_id,
+            Event::CommandFailed(failure) => failure.execution_id,
+            Event::CommandInterrupted(interruption) => interruption.execution_id,
             Event::ScriptExecuted(end) => end.execution_id,
             Event::ScriptFailed(failure) => failure.execution_id,
             Event::ScriptInterrupted(interruption) => interruption.execution_id,
@@ -97,6 +112,7 @@ impl Runs {
             | Event::Uninstalled(_)
             | Event::Called { .. }
             | Event::PolicyDecided(_)
+            | Event::CommandUnconfined(_)
             | Event::ApprovalGranted(_)
             | Event::ApprovalRevoked(_)
             | Event::LogStarted(_)
@@ -115,7 +131,7 @@ impl Runs {
         let at = entry.time.clone();
         match entry.name.as_str() {
             // Its changes may still have to be applied.
-            "skill.script_started" | "skill.script_executed" => {
+            "skill.script_started" | "skill.script_executed" | "command.started" => {
                 self.unfinished.insert(id.to_owned(), UnfinishedRun::Unreadable { at });
             }
             _ => {
@@ -141,7 +157,7 @@ impl Runs {
     /// Returns a note for every execution that has not ended.
     pub(super) fn notes(&self) -> Vec<String> {
         let note = |(id, run): (&String, &UnfinishedRun)| match run {
-            UnfinishedRun::Running { at, .. } => format!(
+            UnfinishedRun::Running { at, .. } | UnfinishedRun::Command { at, .. } => format!(
                 "execution {id} started at {at} and has not ended: it is still running, or its process was killed and the log does not say so yet"
             ),
             UnfinishedRun::Applying { at, .. } => format!(
@@ -177,6 +193,19 @@ impl UnfinishedRun {
                     started_at: at.clone(),
                     writes,
                     may_have_written: writes.may_have_written(),
+                    process: start.process.clone(),
+                })))
+            }
+            Self::Command { start, .. } if start.process.is_running() => None,
+            Self::Command { start, at } => {
+                Some(Event::CommandInterrupted(Box::new(CommandInterruption {
+                    execution_id: start.execution_id.clone(),
+                    session_id: start.session_id.clone(),
+                    tool_use_id: start.tool_use_id.clone(),
+                    command: start.command.clone(),
+                    started_at: at.clone(),
+                    // It may have been killed while its changes were applied.
+                    may_have_written: true,
                     process: start.process.clone(),
                 })))
             }

@@ -98,6 +98,12 @@ impl SkillStats {
             | Event::Called { .. }
             | Event::ApprovalGranted(_)
             | Event::ApprovalRevoked(_)
+            // A command line is restricted by several skills and run by none.
+            | Event::CommandStarted(_)
+            | Event::CommandExecuted(_)
+            | Event::CommandFailed(_)
+            | Event::CommandInterrupted(_)
+            | Event::CommandUnconfined(_)
             | Event::LogStarted(_)
             | Event::LogRecovered(_)
             | Event::CheckpointFailed(_)

@@ -17,13 +17,12 @@ use super::head::{Head, VERSION, open_regular, private};
 use super::line::{LineStart, follows, is_own, linked, write};
 use super::open_runs::{Marker, OpenRun, abandoned};
 use super::read::{file_name, log_files};
+use super::run_start::RunStart;
 use super::runs::Runs;
 use super::{Key, LogError, redact_all};
-use crate::record::event::{
-    CheckpointFailure, LogRecovered, LogStarted, ScriptFailure, ScriptStart,
-};
-use crate::size::size_text;
+use crate::record::event::{CheckpointFailure, LogRecovered, LogStarted};
 use crate::{Event, rfc3339};
+use skill::ByteSize;
 
 /// The lock file. It is never removed.
 const LOCK: &str = ".lock";
@@ -117,17 +116,13 @@ impl Log {
     }
 
     /// Appends the start of an execution, and marks it as open until another event ends it.
-    pub(crate) fn begin_run(
-        &self,
-        start: ScriptStart,
-        now: Timestamp,
-    ) -> Result<OpenRun, LogError> {
+    pub(crate) fn begin_run(&self, start: &RunStart, now: Timestamp) -> Result<OpenRun, LogError> {
         let (run, checkpoint) = {
             let _held = lock(&self.folder)?;
             // The marker comes first. A kill in between then leaves a stray marker rather than an execution that never
             // ends.
-            let run = OpenRun::begin(&self.folder, &start.execution_id, self.sync)?;
-            match self.append_locked(&[Event::ScriptStarted(Box::new(start.clone()))], now) {
+            let run = OpenRun::begin(&self.folder, start.execution_id(), self.sync)?;
+            match self.append_locked(&[start.event()], now) {
                 Ok(checkpoint) => (run, checkpoint),
                 Err(error) => {
                     run.close();
@@ -137,18 +132,8 @@ impl Log {
         };
         if let Err(error) = self.deliver(&checkpoint, now) {
             // The start is in the log, so an end must follow. Nothing was started.
-            let failure = ScriptFailure {
-                execution_id: start.execution_id,
-                skill_id: start.skill_id,
-                session_id: start.session_id,
-                task_id: start.task_id,
-                script: start.script,
-                code: "log".to_owned(),
-                reason: error.to_string(),
-                may_have_written: false,
-            };
             let _held = lock(&self.folder)?;
-            self.append_locked(&[Event::ScriptFailed(Box::new(failure))], now)?;
+            self.append_locked(&[start.failed(&error)], now)?;
             run.close();
             return Err(error);
         }
@@ -479,7 +464,7 @@ impl Batch {
         let failed = |source| LogError::Io { path: format!("event {seq}"), source };
         written.map_err(|error| failed(error.into()))?;
         if self.bytes.len() - at > MAX_EVENT {
-            let limit = size_text(MAX_EVENT as u64);
+            let limit = ByteSize(MAX_EVENT as u64);
             return Err(failed(io::Error::other(format!("it is larger than {limit}"))));
         }
         self.tail.link = chain.link(&self.bytes[at..]);
