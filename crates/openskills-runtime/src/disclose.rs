@@ -5,6 +5,7 @@ pub(crate) mod activate;
 mod arguments;
 pub(crate) mod contents;
 mod deactivate;
+pub(crate) mod elsewhere;
 mod for_model;
 pub(crate) mod load;
 pub(crate) mod prompt;

@@ -144,6 +144,20 @@ impl OpenSkillRuntime {
         Ok(events)
     }
 
+    /// Discovers the skills that are active in this session. Searching the subfolders of a large project takes most of
+    /// the time of a discovery, so they are searched only if an active skill is not found otherwise.
+    pub fn discover_active_skills(&mut self) -> Result<(), RuntimeError> {
+        let config = RuntimeConfig { search_nested: false, ..self.config.clone() };
+        let found = discover(&config, self.places()?, SystemTime::now())?;
+        let is_known = |id: &String| found.index.skills.iter().any(|skill| skill.id == *id);
+        if self.session.active()?.iter().all(|(id, _)| is_known(id)) {
+            // Nothing is logged: what was not searched is not gone.
+            self.found = found;
+            return Ok(());
+        }
+        self.rediscover().map(drop)
+    }
+
     /// Returns the usable skills, sorted by name, one per name.
     pub fn list_skills(&self) -> Vec<Arc<Skill>> {
         self.found.index.skills.iter().filter(|skill| skill.is_visible()).cloned().collect()

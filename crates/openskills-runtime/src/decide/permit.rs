@@ -378,6 +378,11 @@ impl Request {
         all.filter(|line| !given.contains(line)).chain(protected).collect()
     }
 
+    /// Returns what scripts can do as long as the user has not approved the request.
+    pub(crate) fn without_approval(&self) -> Capabilities {
+        capabilities(&self.ceiling, &Grant::default(), Reach::nothing())
+    }
+
     /// Returns the command that approves the request; `discovery_flags` are the flags with which the skill is found.
     pub fn command(&self, discovery_flags: &str) -> String {
         approve_command(&self.subject, &self.suggested, discovery_flags)

@@ -44,6 +44,15 @@ pub struct ToolContext {
     pub project: Option<PathBuf>,
 }
 
+/// A tool call, and what its paths are relative to.
+#[derive(Debug)]
+pub struct CheckedCall {
+    /// The call.
+    pub call: ToolCall,
+    /// What its paths are relative to.
+    pub context: CallContext,
+}
+
 impl OpenSkillRuntime {
     /// Decides whether a tool may be called. A call that names its skill is checked against that skill, any other call
     /// against every skill that is active in the session. Returns `None` if no skill is active.
@@ -55,9 +64,8 @@ impl OpenSkillRuntime {
         tool: &str,
         input: &Value,
     ) -> Result<Option<Verdict>, RuntimeError> {
-        let call_context = self.call_context(context)?;
-        let found = |path: &Path| fs::canonicalize(path).ok();
-        let call = ToolCall::from_json(tool, input, &call_context, |path| Some(real(path)), found);
+        let CheckedCall { call, context: call_context } =
+            self.checked_call(context, tool, input)?;
         let lists = self.tool_lists()?;
         let verdict = match &context.skill {
             Some(name) => Some(self.judge(self.skill(name)?, &call, lists, &call_context)?),
@@ -76,6 +84,19 @@ impl OpenSkillRuntime {
             reason: redact(&verdict.reason).into_owned(),
         }))?;
         Ok(Some(verdict))
+    }
+
+    /// Looks up what a tool call refers to, so that rules can be applied to it.
+    pub fn checked_call(
+        &self,
+        context: &ToolContext,
+        tool: &str,
+        input: &Value,
+    ) -> Result<CheckedCall, RuntimeError> {
+        let context = self.call_context(context)?;
+        let found = |path: &Path| fs::canonicalize(path).ok();
+        let call = ToolCall::from_json(tool, input, &context, |path| Some(real(path)), found);
+        Ok(CheckedCall { call, context })
     }
 
     fn judge(
@@ -98,6 +119,21 @@ impl OpenSkillRuntime {
             verdict = decide(call, &limits, lists, Launchers::Approved, call_context);
         }
         Ok(Verdict { reason: format!("{}: {}", skill.id, verdict.reason), ..verdict })
+    }
+
+    /// Returns true if an active skill or the organization denies any tool. Then a call that cannot be inspected may do
+    /// in the workspace what is denied, which the sandbox does not prevent.
+    pub fn active_skills_deny_tools(&self) -> Result<bool, RuntimeError> {
+        if !self.found.policy.denied_tools.is_empty() {
+            return Ok(true);
+        }
+        for (id, _) in self.session.active()? {
+            let loaded = load(self.skill(&id)?, self.config.strictness())?;
+            if !Declared::of(&loaded.document.frontmatter, None).tools.deny.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns true if the user approved exactly this content and was shown that it may run any code.
@@ -135,14 +171,7 @@ impl OpenSkillRuntime {
                 let is_same = self.hash(skill)? == hash;
                 is_same.then(|| self.judge(skill, call, lists, call_context)).transpose()
             });
-            let gone = || {
-                let reason = format!(
-                    "{id}: the active skill was removed or changed; activate it again, or ask the user to run `openskills deactivate {} --session {}`",
-                    shell_word(&id),
-                    shell_word(&self.session.id)
-                );
-                Verdict::new(Decision::Deny, reason)
-            };
+            let gone = || Verdict::new(Decision::Deny, self.changed_skill(&id));
             verdicts.push(same.ok().flatten().unwrap_or_else(gone));
         }
         Ok(strictest(verdicts))
@@ -156,7 +185,20 @@ impl OpenSkillRuntime {
         Ok(Settings::load(self.places()?)?.allowed_tools)
     }
 
-    fn call_context(&self, context: &ToolContext) -> Result<CallContext, RuntimeError> {
+    /// Returns why an active skill that was removed or changed denies every call.
+    pub(crate) fn changed_skill(&self, id: &str) -> String {
+        format!(
+            "{id}: the active skill was removed or changed; activate it again, or ask the user to run `openskills deactivate {} --session {}`",
+            shell_word(id),
+            shell_word(&self.session.id)
+        )
+    }
+
+    /// Returns the project and the working folder of a call.
+    pub(crate) fn call_folders(
+        &self,
+        context: &ToolContext,
+    ) -> Result<(PathBuf, PathBuf), RuntimeError> {
         let places = self.places()?;
         let cwd = match &context.cwd {
             Some(cwd) => places.cwd.as_path().join(cwd),
@@ -166,6 +208,12 @@ impl OpenSkillRuntime {
             (Some(project), _) | (None, Some(project)) => places.cwd.as_path().join(project),
             (None, None) => enclosing_project(&cwd, places)?,
         };
+        Ok((project, cwd))
+    }
+
+    fn call_context(&self, context: &ToolContext) -> Result<CallContext, RuntimeError> {
+        let (project, cwd) = self.call_folders(context)?;
+        let places = self.places()?;
         let home = places.home.as_ref().map(AbsPath::as_path);
         let call_context =
             CallContext::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok());

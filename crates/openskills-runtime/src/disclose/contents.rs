@@ -8,8 +8,8 @@ use crate::disclose::resource::{files, read};
 use crate::discover::index::SkillLocation;
 use crate::runtime::OpenSkillRuntime;
 use crate::served::ServedFile;
-use crate::size::size_text;
 use crate::{Depth, Event, ReadOptions, RuntimeError};
+use skill::ByteSize;
 
 /// The contents of a skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,8 +41,8 @@ pub fn beyond_mcp_limits(files: usize, bytes: u64) -> Option<String> {
     is_beyond.then(|| {
         format!(
             "it has {files} files ({} in total); some MCP hosts accept at most {MCP_FILES} files ({})",
-            size_text(bytes),
-            size_text(MCP_BYTES)
+            ByteSize(bytes),
+            ByteSize(MCP_BYTES)
         )
     })
 }

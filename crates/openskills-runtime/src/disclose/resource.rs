@@ -6,8 +6,8 @@ use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, list_files, walk};
 use crate::disclose::load::open;
 use crate::discover::index::SkillLocation;
 use crate::served::approved::entries;
-use crate::size::size_text;
 use crate::{Invoker, RuntimeError, Skill};
+use skill::ByteSize;
 
 /// The default maximum size of a file.
 pub const MAX_RESOURCE_BYTES: u64 = 8 << 20;
@@ -151,7 +151,7 @@ fn refused(skill: &Skill, path: &str, root: &Root, error: FsError) -> RuntimeErr
         }
         FsError::NotRegular { kind, .. } => denied(format!("it is {kind}"), None),
         FsError::TooLarge { size, limit, .. } => denied(
-            format!("too large: {} (limit: {})", size_text(size), size_text(limit)),
+            format!("too large: {} (limit: {})", ByteSize(size), ByteSize(limit)),
             Some("raise the limit with --max-bytes"),
         ),
         other => other.into(),

@@ -8,15 +8,20 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use skill::Digest;
 use skill_fs::{AbsPath, FsError, make_private_folder};
 
 use crate::SkillActivation;
+use crate::state::own_files::remove_old;
 
 /// The subfolder of the state folder for named sessions.
 const FOLDER: &str = "sessions";
+/// The file with the folder of the last command line.
+const CURRENT: &str = "current-folder";
+/// The file that stops a session.
+const STOPPED: &str = "stopped";
 /// Unused sessions are removed after this time.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -132,6 +137,48 @@ impl Session {
         Ok(all)
     }
 
+    /// Records the folder that the session's last command line ended in, and the folder of its caller.
+    pub(crate) fn remember_folder(&self, caller: &Path, current: &Path) -> Result<(), FsError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        make_private_folder(folder)?;
+        let file = folder.join(CURRENT);
+        let failed = |source| FsError::Io { path: file.to_string(), source };
+        let mut temporary = tempfile::NamedTempFile::new_in(folder.as_path()).map_err(failed)?;
+        let text = [caller.as_os_str().as_encoded_bytes(), current.as_os_str().as_encoded_bytes()];
+        temporary.write_all(&text.join(&0)).map_err(failed)?;
+        temporary.persist(file.as_path()).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    /// Returns the folder that the session's last command line ended in, if it still exists and the caller has not
+    /// moved since.
+    pub(crate) fn last_folder(&self, caller: &Path) -> Option<PathBuf> {
+        let file = self.folder.as_ref()?.join(CURRENT);
+        let text = fs::read_to_string(file.as_path()).ok()?;
+        let (before, current) = text.split_once('\0')?;
+        (Path::new(before) == caller && Path::new(current).is_dir()).then(|| current.into())
+    }
+
+    /// Records that the session must not go on, and why.
+    pub(crate) fn stop(&self, reason: &str) -> Result<(), FsError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        make_private_folder(folder)?;
+        let file = folder.join(STOPPED);
+        let failed = |source| FsError::Io { path: file.to_string(), source };
+        fs::write(file.as_path(), reason).map_err(failed)
+    }
+
+    /// Returns why the session must not go on, if it was stopped.
+    pub(crate) fn stopped(&self) -> Result<Option<String>, FsError> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let file = folder.join(STOPPED);
+        match fs::read_to_string(file.as_path()) {
+            Ok(reason) => Ok(Some(reason)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(FsError::Io { path: file.to_string(), source }),
+        }
+    }
+
     /// Removes an activation.
     pub(crate) fn forget(&mut self, key: &Digest) {
         self.seen.remove(key);
@@ -187,15 +234,5 @@ fn keep(folder: &AbsPath, path: &AbsPath, activation: &SkillActivation) -> Resul
 /// Removes sessions that have not been used for a long time. Losing one only means that instructions are shown again.
 fn forget_old(folder: &AbsPath) {
     let Some(sessions) = folder.parent() else { return };
-    let Ok(entries) = fs::read_dir(sessions.as_path()) else { return };
-    let now = SystemTime::now();
-    for entry in entries.filter_map(Result::ok) {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let is_old = modified
-            .is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > MAX_AGE));
-        if is_old {
-            // Another process may have removed it first.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+    remove_old(sessions.as_path(), MAX_AGE, |session| fs::remove_dir_all(session));
 }

@@ -91,6 +91,8 @@ pub(crate) fn find_roots(
         org(places, &mut found);
         personal(places, &mut found);
         let project = find_project(config.project_root.as_deref(), places)?;
+        let is_searched = project.is_searched && config.search_nested;
+        let project = Project { is_searched, ..project };
         project_roots(&project, trusted, &mut found);
         for library in settings.package_libraries.iter() {
             packages(library, places, &mut found)?;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: standard input and the file system")]
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, discover};
 use crate::exit_code::ExitCode;
 use crate::failure::report;
+use crate::hook::{self, HookEvent, Occasion, ToolUse};
 use crate::output::{CheckToolJson, VERSION};
 
 const HELP: HelpText = HelpText {
@@ -33,7 +34,9 @@ a launcher rule. For `csk` and `openskills` calls that change what is trusted, t
 always `ask`. See docs/guide/tools.md for the guarantees.
 
 --hook reads a Claude Code PreToolUse event from standard input and responds in its format. It can
-only restrict: for an allowed call it prints nothing, so your own permission rules still apply.
+only restrict: for an allowed call it prints nothing, so your own permission rules still apply. With
+--enforce, command lines are rewritten so that they run in the sandbox (`openskills exec`); install
+that hook with `openskills hook install claude-code`.
 
 Reads:  the skills' SKILL.md files, the session's active skills
 Writes: the index cache",
@@ -44,6 +47,7 @@ Writes: the index cache",
         ExitCode::NotFound.when("no such skill"),
         ExitCode::NotAllowed.when("deny"),
         ExitCode::NeedsApproval.when("ask"),
+        ExitCode::Answered.usual(),
     ],
     examples: &[
         "openskills check-tool --skill pdf --tool Bash --input '{\"command\": \"git status\"}'",
@@ -52,11 +56,9 @@ Writes: the index cache",
     ],
 };
 
-/// Size limit of an event, in bytes.
-const MAX_EVENT: u64 = 16 << 20;
 /// How long a decision may take before the call is blocked. It must be shorter than Claude Code's own hook timeout,
 /// after which the call would go ahead.
-const DECISION_TIMEOUT: Duration = Duration::from_secs(20);
+const DECISION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Check whether the active skills allow a tool call
 #[derive(Debug, clap::Args)]
@@ -74,6 +76,9 @@ pub(crate) struct CheckToolArgs {
     /// Read a Claude Code PreToolUse event from standard input and respond in its format
     #[arg(long, conflicts_with_all = ["tool", "input", "json"])]
     hook: bool,
+    /// Answer every hook event of Claude Code, and rewrite command lines so that they run in the sandbox
+    #[arg(long, requires = "hook", conflicts_with = "skill")]
+    enforce: bool,
     /// Session whose active skills to check
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
     session: Option<String>,
@@ -103,7 +108,9 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
             let _ = std::io::stderr().write_all(message);
             std::process::exit(i32::from(ExitCode::Usage.number()));
         });
-        return match hook(context, args) {
+        return match answer_hook(context, args) {
+            // With --enforce, success has a code of its own: a program that ends early is not taken for it.
+            Ok(()) if args.enforce => Ok(ExitCode::Answered),
             Ok(()) => Ok(ExitCode::Done),
             // Claude Code blocks the call only on this exit code; on any other it goes ahead.
             Err(error) => {
@@ -166,29 +173,18 @@ fn from_args(context: &Context, args: &CheckToolArgs) -> Result<ToolCall, Runtim
     })
 }
 
-fn from_hook(context: &Context) -> Result<ToolCall, RuntimeError> {
-    let mut text = String::new();
-    std::io::stdin()
-        .take(MAX_EVENT + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| invalid(&format!("cannot read the event: {error}")))?;
-    if text.len() as u64 > MAX_EVENT {
-        return Err(invalid(&format!("the event is larger than {} MiB", MAX_EVENT >> 20)));
+/// Returns the tool call of an event.
+fn from_hook(event: HookEvent) -> Result<ToolCall, RuntimeError> {
+    let HookEvent { session, cwd, project, occasion, .. } = event;
+    match occasion {
+        Occasion::BeforeTool(ToolUse { tool, input, .. })
+        | Occasion::AfterTool(ToolUse { tool, input, .. }) => {
+            Ok(ToolCall { tool, input, session: Some(session), cwd, project })
+        }
+        Occasion::Expansion(_) | Occasion::SessionEnd | Occasion::Other => {
+            Err(invalid("the event is not about a tool call"))
+        }
     }
-    let event: Value = serde_json::from_str(&text)
-        .map_err(|error| invalid(&format!("the event is not valid JSON: {error}")))?;
-    let field = |key: &str| event[key].as_str().map(str::to_owned);
-    let tool = field("tool_name").ok_or_else(|| invalid("the event has no `tool_name`"))?;
-    let cwd = match &event["cwd"] {
-        Value::Null => context.cwd.as_path().to_owned(),
-        Value::String(cwd) => PathBuf::from(cwd),
-        _ => return Err(invalid("the event's `cwd` is not a string")),
-    };
-    // Without a session no skill would be active, and nothing would be restricted.
-    let session = field("session_id").filter(|session| !session.is_empty());
-    let session = Some(session.ok_or_else(|| invalid("the event has no `session_id`"))?);
-    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    Ok(ToolCall { tool, input: event["tool_input"].clone(), session, cwd, project })
 }
 
 fn invalid(message: &str) -> RuntimeError {
@@ -198,8 +194,15 @@ fn invalid(message: &str) -> RuntimeError {
 
 /// Answers a hook. An allowed call gets no answer, because a skill can only restrict. Neither does a call that is merely
 /// missing from a list that preapproves tools: Claude Code prompts by itself, unless the user's own rules allow the call.
-fn hook(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<()> {
-    let call = from_hook(context)?;
+fn answer_hook(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<()> {
+    let event = HookEvent::read(context)?;
+    if args.enforce {
+        if let Some(answer) = hook::answer(context, &args.discovery, &event)? {
+            context.ui.json_line(&answer)?;
+        }
+        return Ok(());
+    }
+    let call = from_hook(event)?;
     let verdict = decide(context, args, &call)?;
     let needs_answer =
         |verdict: &Verdict| verdict.decision != Decision::Allow && !verdict.is_unlisted;

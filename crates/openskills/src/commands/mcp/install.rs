@@ -7,11 +7,10 @@
 
 use clap::Parser;
 use openskills_runtime::{Places, RuntimeError};
-use similar::TextDiff;
-use skill_fs::{AbsPath, FsError, make_private_folder, read_text, real_path, write_file};
-use term::{HelpText, safe_line};
+use skill_fs::{AbsPath, FsError, read_text, real_path};
+use term::HelpText;
 
-use crate::ask::{Consent, ConsentFlags};
+use crate::config_edit::{ConfigEdit, EditFlags, Edited};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::mcp::{ClientKind, ConfigScope, NoConfigFile, ServerCommand};
@@ -118,49 +117,15 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
                 .to_owned(),
         ),
     })?;
-    let text = before.clone().unwrap_or_default();
-    let diff = TextDiff::from_lines(text.as_str(), after.as_str());
-    let diff = diff.unified_diff().header(file.as_str(), file.as_str()).to_string();
-    let mut result = McpInstallJson {
-        version: VERSION,
-        client: args.client.name(),
-        file: file.to_string(),
-        written: false,
-        diff,
-    };
-    if !args.json {
-        for line in result.diff.lines() {
-            context.ui.out(&format!("{}\n", safe_line(line)))?;
-        }
-    }
-    if !result.diff.is_empty() && !args.dry_run {
-        let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
-        if !consent.confirm(&mut context.ui, "Write this change?", "nothing was written")? {
-            return Ok(ExitCode::NotAllowed);
-        }
-        // Another program may have written the file while the user was reading the change.
-        if read_text(&file)? != before {
-            let message = format!(
-                "nothing was written: `{file}` was changed by another program in the meantime"
-            );
-            let hint = Some("run the command again".to_owned());
-            return Err(RuntimeError::Setup { message, hint }.into());
-        }
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_path().is_dir()) {
-            make_private_folder(&folder)?;
-        }
-        write_file(&file, after.as_bytes())?;
-        result.written = true;
+    let edit = ConfigEdit { file, before, after };
+    let flags = EditFlags { dry_run: args.dry_run, yes: args.yes, json: args.json };
+    let Edited { diff, written, is_declined } = edit.carry_out(context, flags)?;
+    if is_declined {
+        return Ok(ExitCode::NotAllowed);
     }
     if args.json {
-        context.ui.json(&result)?;
-    } else {
-        let action = match (result.diff.is_empty(), result.written) {
-            (true, _) => "nothing to change in",
-            (false, true) => "wrote",
-            (false, false) => "would write",
-        };
-        context.ui.note(&format!("{action} {}\n", safe_line(file.as_str())))?;
+        let (client, file) = (args.client.name(), edit.file.to_string());
+        context.ui.json(&McpInstallJson { version: VERSION, client, file, diff, written })?;
     }
     Ok(ExitCode::Done)
 }
