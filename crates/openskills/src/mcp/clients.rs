@@ -161,6 +161,19 @@ impl Clients {
         Ok(work(&mut runtime, &self.config))
     }
 
+    /// Ends what command lines of all clients left running, and applies what they wrote since.
+    pub(super) fn end_sessions(&self) {
+        if !self.config.runs_commands {
+            return;
+        }
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        for state in table.clients.values() {
+            let config = self.runtime_config(state.session_id.clone());
+            // If it fails, the processes end with this one, whose children they are.
+            let _ = OpenSkillRuntime::with_config(config).end_session();
+        }
+    }
+
     /// Returns the runtime of a client and its session ID. Adds the client if it is new.
     fn state(&self, client: &Client) -> (SharedDiscovery, String) {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);

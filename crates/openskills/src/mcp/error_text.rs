@@ -51,7 +51,7 @@ fn hint(error: &RuntimeError, config: &ServeConfig) -> Option<String> {
                 " (with the same --dir folders as this server)"
             };
             Some(format!(
-                "only the user can approve it; ask them to do it in a terminal: {hint}{folders}"
+                "only the user can approve it; in a terminal, the user must {hint}{folders}"
             ))
         }
         RuntimeError::Declined { .. } => {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::server::ServeConfig;
 use super::tools::Tool;
 use super::tools::inputs::{
-    ListInput, ReadInput, ReadResourceInput, RunScriptInput, WORKSPACE_KEYS,
+    ListInput, ReadInput, ReadResourceInput, RunCommandInput, RunScriptInput, WORKSPACE_KEYS,
 };
 use super::tools::outputs::ListOutput;
 
@@ -22,7 +22,7 @@ pub(super) const MAX_NAMES: usize = 20;
 
 /// Returns the descriptions of the tools; `skills` are the available skills.
 pub(super) fn tools(config: &ServeConfig, skills: &[Arc<Skill>]) -> Vec<model::Tool> {
-    Tool::ALL.into_iter().map(|tool| describe(tool, config, skills)).collect()
+    Tool::offered(config).into_iter().map(|tool| describe(tool, config, skills)).collect()
 }
 
 fn describe(tool: Tool, config: &ServeConfig, skills: &[Arc<Skill>]) -> model::Tool {
@@ -70,13 +70,21 @@ fn describe(tool: Tool, config: &ServeConfig, skills: &[Arc<Skill>]) -> model::T
                     .open_world(true),
             )
         }
+        Tool::RunCommand => (
+            "Run a command",
+            "Runs a command line in the workspace, in a sandbox that allows what all active skills may do. \
+             Processes in the background keep running for later calls. \
+             Returns the output and the exit code.",
+            input_schema::<RunCommandInput>(),
+            ToolAnnotations::new().read_only(false).destructive(true).open_world(true),
+        ),
     };
     let description = model::Tool::new(tool.name(config.tool_names), description, Arc::new(input))
         .with_title(title)
         .with_annotations(annotations);
     match tool {
         Tool::List => description.with_raw_output_schema(Arc::new(output_schema::<ListOutput>())),
-        Tool::Read | Tool::ReadResource | Tool::RunScript => description,
+        Tool::Read | Tool::ReadResource | Tool::RunScript | Tool::RunCommand => description,
     }
 }
 

@@ -31,6 +31,7 @@ use super::on_eof::OnEof;
 use super::schemas::{MAX_NAMES, tools};
 use super::server_info::WithServerInfo;
 use super::stdio::StdioTransport;
+use super::tools::command::run_command;
 use super::tools::run::run_script;
 use super::tools::{Failure, ReadTool, Tool, skill_argument};
 use super::{catalog, prompts};
@@ -60,6 +61,8 @@ pub(crate) struct ServeConfig {
     /// A random part of the session IDs of all clients.
     pub(crate) session_suffix: String,
     pub(crate) list_filter: ListFilter,
+    /// Whether the tool that runs command lines is offered.
+    pub(crate) runs_commands: bool,
 }
 
 /// Which skills are in the lists of the extension. Every skill can be requested by its URI.
@@ -127,6 +130,7 @@ pub(crate) async fn serve_stdio(config: ServeConfig) -> anyhow::Result<()> {
     }
     // The log must say how each script ended.
     runs.wait_until_idle(SHUTDOWN_TIMEOUT);
+    server.clients.end_sessions();
     exit()
 }
 
@@ -201,10 +205,11 @@ impl Server {
         Ok(result.and_then(|result| result))
     }
 
-    /// Runs a script. The script is stopped if the client cancels the call.
+    /// Runs a script or a command line, which is stopped if the client cancels the call.
     async fn run(
         &self,
         context: &RequestContext<RoleServer>,
+        tool: Tool,
         mut call: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
         let (cancel, call_cancelled) = (self.runs.child(), context.ct.clone());
@@ -227,14 +232,19 @@ impl Server {
         let done = tokio::task::spawn_blocking(move || {
             clients.with_own_runtime(&client, approver, |runtime, config| {
                 let skill = skill_argument(&arguments);
-                let result = run_script(runtime, config, arguments, cancel);
+                let result = match tool {
+                    Tool::RunCommand => run_command(runtime, config, arguments, &cancel),
+                    Tool::List | Tool::Read | Tool::ReadResource | Tool::RunScript => {
+                        run_script(runtime, config, arguments, cancel)
+                    }
+                };
                 let question = if result.is_err() { approval.question() } else { None };
                 let outcome = match (&result, &question) {
                     (Ok(_), _) => CallOutcome::Answered,
                     (Err(_), Some(_)) => CallOutcome::Asked,
                     (Err(_), None) => CallOutcome::Failed,
                 };
-                log_call(runtime, Tool::RunScript, skill.as_deref(), outcome)?;
+                log_call(runtime, tool, skill.as_deref(), outcome)?;
                 Ok((result, question))
             })
         });
@@ -382,13 +392,17 @@ impl ServerHandler for Server {
                 .map(|names| tool.name(names))
                 .contains(&&*request.name)
         };
-        let tool = Tool::ALL.into_iter().find(has_name);
+        let offered = Tool::offered(self.clients.config());
+        let tool = offered.iter().copied().find(has_name);
         let Some(tool) = tool else {
-            let all = Tool::ALL.map(|tool| tool.name(names)).join(", ");
+            let all: Vec<&str> = offered.iter().map(|tool| tool.name(names)).collect();
+            let all = all.join(", ");
             let message = format!("unknown tool `{}`; available: {all}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        let Some(read_tool) = tool.read_tool() else { return self.run(&context, request).await };
+        let Some(read_tool) = tool.read_tool() else {
+            return self.run(&context, tool, request).await;
+        };
         let arguments = request.arguments.unwrap_or_default();
         let mut fetched = Ok(());
         if let Some(name) = skill_argument(&arguments) {

@@ -1,10 +1,11 @@
 //! The tools: list skills, read a skill, read a file of a skill (`tools/file.rs`), run a script of a skill
-//! (`tools/run.rs`).
+//! (`tools/run.rs`), run a command line (`tools/command.rs`).
 //!
 //! What a model reads is sent only once, as text: some clients show their model only the text, others only the
 //! structured content if there is any. So only the list, which is short, is sent as structured content too. For the
 //! other tools, data for programs is in `_meta`.
 
+pub(super) mod command;
 pub(super) mod file;
 pub(super) mod inputs;
 pub(super) mod outputs;
@@ -41,10 +42,18 @@ pub(super) enum Tool {
     Read,
     ReadResource,
     RunScript,
+    RunCommand,
 }
 
 impl Tool {
-    pub(super) const ALL: [Self; 4] = [Self::List, Self::Read, Self::ReadResource, Self::RunScript];
+    pub(super) const ALL: [Self; 5] =
+        [Self::List, Self::Read, Self::ReadResource, Self::RunScript, Self::RunCommand];
+
+    /// Returns the tools that this server offers.
+    pub(super) fn offered(config: &ServeConfig) -> Vec<Self> {
+        let is_offered = |tool: &Self| *tool != Self::RunCommand || config.runs_commands;
+        Self::ALL.into_iter().filter(is_offered).collect()
+    }
 
     pub(super) fn name(self, names: ToolNames) -> &'static str {
         match (self, names) {
@@ -56,6 +65,8 @@ impl Tool {
             (Self::ReadResource, ToolNames::Underscore) => "skills_read_resource",
             (Self::RunScript, ToolNames::Dots) => "skills.run_script",
             (Self::RunScript, ToolNames::Underscore) => "skills_run_script",
+            (Self::RunCommand, ToolNames::Dots) => "skills.run_command",
+            (Self::RunCommand, ToolNames::Underscore) => "skills_run_command",
         }
     }
 }
@@ -96,7 +107,7 @@ impl Tool {
             Self::List => Some(list),
             Self::Read => Some(read),
             Self::ReadResource => Some(file::read),
-            Self::RunScript => None,
+            Self::RunScript | Self::RunCommand => None,
         }
     }
 }

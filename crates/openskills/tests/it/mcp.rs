@@ -705,3 +705,57 @@ pub(crate) fn official_client(env: TestEnv, server: &str) {
     let done = env.run_args("python3", &["client.py", server]);
     assert_eq!((done.code, done.stdout.trim()), (Some(0), "all is well"), "{}", done.stderr);
 }
+
+#[test]
+fn command_lines_run_only_with_a_flag_and_as_in_exec() {
+    let env = TestEnv::with(SKILLS);
+    env.write("w/a.txt", b"x\n");
+    let mut plain = Client::start(&env, "--workspace w");
+    let call = json!({"name": "skills.run_command", "arguments": {"command": "ls"}});
+    let refused = plain.ask("tools/call", &call);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("unknown tool"), "{refused}");
+    let missing = openskills(&env, "mcp --run-commands");
+    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
+    let open = openskills(&env, "mcp --workspace w --run-commands --http 0");
+    assert_eq!(open.code, Some(2), "{}", open.stderr);
+    assert!(open.stderr.contains("needs a token"), "{}", open.stderr);
+    let mut client = Client::start(&env, "--workspace w --run-commands");
+    let tools = client.ask("tools/list", &json!({}));
+    let names: Vec<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"skills.run_command"), "{names:?}");
+    let mut run = |command: &str| {
+        let answer = client.tool("skills.run_command", &json!({"command": command}));
+        let text = answer["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+        let code = answer["_meta"]["openskills/result"]["exit_code"].as_u64();
+        (code, text)
+    };
+    assert_eq!(
+        run("cat a.txt; mkdir sub; cd sub; echo err >&2; echo b > b"),
+        (Some(0), "x\n\n[stderr]\nerr\n".to_owned())
+    );
+    assert!(env.path("w/sub/b").exists());
+    assert_eq!(run("pwd | grep -o 'w/sub'; cat ~/.ssh/id; exit 4").0, Some(4));
+    let marker = format!("86396.{}", std::process::id());
+    let (code, text) = run(&format!("sleep {marker} & echo started"));
+    assert_eq!((code, text.as_str()), (Some(0), "started\n"));
+    assert_eq!(env.run_args("pgrep", &["-f", &format!("^sleep {marker}")]).code, Some(0));
+    let (code, text) = run("git push");
+    assert!(code.is_none() && text.contains("the sandbox does not provide"), "{text}");
+    let (_, text) = run("head -c 3000000 /dev/zero | tr '\\0' x");
+    assert!(
+        text.contains("[stdout is truncated: the command wrote 2.9 MiB]"),
+        "{}",
+        &text[text.len() - 100..]
+    );
+    drop(client);
+    let begun = Instant::now();
+    while env.run_args("pgrep", &["-f", &format!("^sleep {marker}")]).code == Some(0) {
+        assert!(begun.elapsed().as_secs() < 20, "it ends with the server");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,8 +1,9 @@
 //! `openskills mcp remove`: removes an MCP server, or skills that were added by their URIs.
 
 use openskills_runtime::{
-    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills, size_text,
+    DropSummary, Places, RuntimeError, SkillServer, SkillServers, SyncedSkills,
 };
+use skill::ByteSize;
 use skill::nearest;
 use term::{HelpText, counted, safe_line};
 
@@ -104,5 +105,5 @@ fn remove_skills(
 fn summary(dropped: &DropSummary) -> String {
     let DropSummary { skills, files, bytes } = dropped;
     let (skills, files) = (counted(*skills, "skill"), counted(*files, "cached file"));
-    format!("{skills}, {files} ({})", size_text(*bytes))
+    format!("{skills}, {files} ({})", ByteSize(*bytes))
 }

@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use openskills_runtime::{RuntimeError, size_text};
+use openskills_runtime::RuntimeError;
+use skill::ByteSize;
 use term::{HelpText, safe_line};
 
 use crate::context::Context;
@@ -46,6 +47,7 @@ When the server is terminated, it first stops all running scripts and logs how e
         "openskills mcp",
         "openskills mcp --dir ./skills --tool-names underscore",
         "openskills mcp --workspace .",
+        "openskills mcp --workspace . --run-commands",
         "openskills mcp --http",
         "openskills mcp --http 0.0.0.0:8750 --token-file token --allow-host skills.example.com",
     ],
@@ -60,6 +62,9 @@ pub(super) struct ServeArgs {
     /// Folder that scripts may work in if the client requests it
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
+    /// Also offer a tool that runs command lines in the workspace, in the sandbox (`openskills exec`)
+    #[arg(long, requires = "workspace")]
+    run_commands: bool,
     /// Tool name style; some clients reject dots
     #[arg(long, value_name = "STYLE", value_enum, default_value_t)]
     tool_names: ToolNames,
@@ -123,12 +128,20 @@ pub(super) fn serve(context: &mut Context, args: &ServeArgs) -> anyhow::Result<E
     let config = ServeConfig {
         runtime: args.discovery.config(context)?,
         workspace: args.workspace.clone(),
+        runs_commands: args.run_commands,
         tool_names: args.tool_names,
         discovery_flags: args.discovery.flags(),
         list_filter: if args.list_nonstandard { ListFilter::All } else { ListFilter::Standard },
         session_suffix: random.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
     let http = args.http.map(|address| http_options(address, args)).transpose()?;
+    if args.run_commands && http.as_ref().is_some_and(|http| http.token.is_none()) {
+        return Err(RuntimeError::Setup {
+            message: "--run-commands over HTTP needs a token: without one, any program on this machine could run commands".to_owned(),
+            hint: Some("pass --token-file, or set OPENSKILLS_MCP_TOKEN".to_owned()),
+        }
+        .into());
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -165,7 +178,7 @@ fn http_options(address: SocketAddr, args: &ServeArgs) -> Result<HttpOptions, Ru
         None => std::env::var("OPENSKILLS_MCP_TOKEN").ok().filter(|token| !token.is_empty()),
     };
     if token.as_ref().is_some_and(|token| token.len() as u64 > MAX_TOKEN) {
-        let limit = size_text(MAX_TOKEN);
+        let limit = ByteSize(MAX_TOKEN);
         return Err(token_error(format!("the token is longer than {limit}")));
     }
     let token = token.map(|token| token.trim().to_owned());

@@ -2,10 +2,11 @@
 
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
-    ApprovalState, Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError, size_text,
+    ApprovalState, Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
 use serde_json::Value;
+use skill::ByteSize;
 
 use super::inputs::{ReadResourceInput, parse};
 use super::outputs::{FileDetails, FileOutput};
@@ -170,7 +171,7 @@ fn binary_block(resource: &Resource, path: &str, uri: &str) -> ContentBlock {
     if size > MAX_BINARY {
         ContentBlock::text(format!(
             "[{kind}, {}: too large to return; if the skill has a script that reads such files, run it]",
-            size_text(size as u64)
+            ByteSize(size as u64)
         ))
     } else if is_image {
         ContentBlock::image(base64(&resource.bytes), kind)

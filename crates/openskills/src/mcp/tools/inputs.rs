@@ -88,6 +88,18 @@ pub(in crate::mcp) struct RunScriptInput {
     pub(super) dry_run: bool,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(in crate::mcp) struct RunCommandInput {
+    /// Command line for bash; `cd` stays in effect for the next call
+    pub(super) command: String,
+    /// Time limit in seconds; none by default
+    #[schemars(extend("minimum" = 1, "maximum" = MAX_COMMAND_SECONDS))]
+    pub(super) timeout_seconds: Option<u64>,
+}
+
+/// The maximum timeout of a command line, in seconds.
+const MAX_COMMAND_SECONDS: u64 = 24 * 60 * 60;
+
 impl SkillInput {
     /// Returns the name or ID of the skill.
     pub(super) fn name_or_id(self) -> Result<String, Failure> {

@@ -91,3 +91,14 @@ pub(super) struct RunOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) review: Option<String>,
 }
+
+/// The data of `skills.run_command` for programs.
+#[derive(Debug, Serialize)]
+pub(super) struct CommandOutput {
+    pub(super) exit_code: u8,
+    /// The streams of which only the first part is in the text.
+    pub(super) truncated: Vec<&'static str>,
+    pub(super) notes: Vec<String>,
+    /// Whether processes are still running in the background.
+    pub(super) left_running: bool,
+}

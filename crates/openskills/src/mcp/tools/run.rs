@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use openskills_runtime::{
     Audience, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, OpenSkillRuntime,
-    Stage, size_text,
+    Stage,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use skill::ByteSize;
 
 use super::inputs::{RunScriptInput, parse};
 use super::outputs::RunOutput;
@@ -101,7 +102,7 @@ fn run_result(execution: &Execution) -> Result<CallToolResult, Failure> {
         text += &format!("\n[stderr]\n{stderr}");
     }
     if !truncated.is_empty() {
-        let [stdout, stderr] = execution.written.map(size_text);
+        let [stdout, stderr] = execution.written.map(ByteSize);
         text += &format!(
             "\n[truncated: {}; the script wrote {stdout} to stdout and {stderr} to stderr; \
              to see the rest, make it write less, or write to a file in the workspace]",
