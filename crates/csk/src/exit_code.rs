@@ -28,7 +28,7 @@ impl ExitCode {
 
     /// `csk exec` replaces itself with a command, which has exit codes of its own.
     pub(crate) const OWN: ExitCodeHelp =
-        ExitCodeHelp::several("other", "`exec`: the command's exit code");
+        ExitCodeHelp::several("other", "the command's own exit code");
 
     pub(crate) const fn number(self) -> u8 {
         self as u8

@@ -66,6 +66,7 @@
 //! # }
 //! ```
 
+mod command;
 mod decide;
 mod disclose;
 mod discover;
@@ -78,12 +79,19 @@ pub mod run;
 mod runtime;
 mod schema;
 mod served;
-mod size;
 mod state;
 
+pub use command::{
+    CommandRequest, CommandResult, EndedBackground, KeptChanges, RedeemedTicket, Side, Ticket,
+    TicketRecord, TicketState, UnconfinedState,
+};
+pub use decide::agent_rules::{AgentLine, AgentRules, UserDecision};
 pub use decide::approvals::{change_lines, manifest_problems};
 pub use decide::audit::AuditOutcome;
-pub use decide::tools::ToolContext;
+pub use decide::command::{
+    ApplyTime, CommandPermit, CommandPlan, CommandStreams, Leftovers, RestrictingSkill,
+};
+pub use decide::tools::{CheckedCall, ToolContext};
 pub use disclose::activate::{
     ActivateOptions, Invoker, LoadedSkill, MAX_LISTED, Requests, Resources, user_invocation,
 };
@@ -114,17 +122,18 @@ pub use problem::{file_problem, problem_of};
 pub use quote::shell_word;
 pub use record::event::{
     ActivationFailure, Applied, ApplyFailure, ApplyInterruption, ApprovalChange, CallOutcome,
-    Change, CheckpointFailure, Event, EventSeverity, ExecutionEnd, ExecutionRecord, ExitStatus,
-    InstallRecord, LogRecovered, LogStarted, PolicyDecision, PreviousLog, RepeatInput,
-    ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, SkillActivation,
-    WasmExecution, WriteMode, rfc3339,
+    Change, CheckpointFailure, CommandExecution, CommandFailure, CommandInterruption, CommandSkill,
+    CommandStart, CommandUnconfined, CommandWrites, Event, EventSeverity, ExecutionEnd,
+    ExecutionRecord, ExitStatus, InstallRecord, LogRecovered, LogStarted, PolicyDecision,
+    PreviousLog, RepeatInput, ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption,
+    ScriptStart, SkillActivation, WasmExecution, WriteMode, rfc3339,
 };
 pub use record::process::ProcessIdentity;
 pub use record::replay::{RepeatResult, Repeated, ReplayStatus, Replayed};
 pub use run::undo::LastApplied;
 pub use run::{
     Answer, Approver, Audience, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation,
-    Stage, WasmRun, init, prepare,
+    Stage, WasmRun, init, prepare, prepare_command,
 };
 pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use schema::schemas;
@@ -133,14 +142,15 @@ pub use served::{
     DropSummary, FetchRequest, Fetcher, Listing, MAX_SERVED, ServerAddress, SkillServer,
     SkillServers, SyncChange, SyncedSkills,
 };
-pub use size::size_text;
 pub use state::caches::{Cache, CacheKind, caches, clear_cache};
 pub use state::config::{Directory, Logging, RuntimeConfig};
 pub use state::decisions::{DisabledSkills, TrustedFolders};
 pub use state::places::Places;
 pub use state::variables::Variables;
 
+pub use decide::unconfined::{unconfined, words_of};
 pub use decide::{permit, policy};
+pub use disclose::elsewhere::{arguments_may_run, may_run_when_loaded};
 pub use disclose::uri;
 pub use record::log;
 pub use run::undo;

@@ -3,7 +3,7 @@
 use skill::{Code, Diagnostic, Strictness};
 use skill_fs::FsError;
 
-use crate::size::size_text;
+use skill::ByteSize;
 
 /// Returns the diagnostic for a file or folder that cannot be used; `shown` is its path in the report.
 pub fn file_problem(error: &FsError, shown: &str) -> Diagnostic {
@@ -23,7 +23,7 @@ pub fn file_problem(error: &FsError, shown: &str) -> Diagnostic {
         ),
         FsError::TooLarge { size, limit, .. } => (
             Code::FileTooLarge,
-            format!("too large: {} (limit: {})", size_text(*size), size_text(*limit)),
+            format!("too large: {} (limit: {})", ByteSize(*size), ByteSize(*limit)),
             Some("move details into files under `references/`; they are read only when needed"),
         ),
         FsError::BadName { name, .. } => {

@@ -10,9 +10,9 @@ use skill_fs::{AbsPath, Lock};
 use term::{ErrorReport, GlobalArgs, Program, Ui, exit_code_section, note_waiting};
 
 use crate::commands::{
-    activate, approvals, approve, cache, check_tool, completions, deactivate, discover, files,
-    install, list, log, man, mcp, migrate, new, pack, prompt, read, replay, run, sandbox_, search,
-    show, skillify, switch, test, trust, undo, validate, where_,
+    activate, approvals, approve, cache, check_tool, completions, conflicts, deactivate, discover,
+    exec, files, hook, install, list, log, man, mcp, migrate, new, pack, prompt, read, replay, run,
+    sandbox_, search, show, skillify, switch, test, trust, undo, validate, where_,
 };
 use crate::context::Context;
 use crate::exit_code::ExitCode;
@@ -68,6 +68,9 @@ enum Command {
     Files(files::FilesArgs),
     CheckTool(check_tool::CheckToolArgs),
     Run(Box<run::RunArgs>),
+    Exec(exec::ExecArgs),
+    Conflicts(conflicts::ConflictsArgs),
+    Hook(hook::HookArgs),
     Undo(undo::UndoArgs),
     Sandbox(sandbox_::SandboxArgs),
     Approve(approve::ApproveArgs),
@@ -160,6 +163,9 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Where(args) => where_::where_(&mut context, args)?,
         Command::Activate(args) => activate::activate(&mut context, args)?,
         Command::Deactivate(args) => deactivate::deactivate(&mut context, args)?,
+        Command::Exec(args) => exec::exec(&mut context, args)?,
+        Command::Conflicts(args) => conflicts::conflicts(&mut context, args)?,
+        Command::Hook(args) => hook::hook(&mut context, args)?,
         Command::Undo(args) => undo::undo(&mut context, args)?,
         Command::Read(args) => read::read(&mut context, args)?,
         Command::Files(args) => files::files(&mut context, args)?,

@@ -125,3 +125,12 @@ pub(crate) fn runtime(config: RuntimeConfig) -> &'static mut OpenSkillRuntime {
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     Box::leak(Box::new(OpenSkillRuntime::with_config(config)))
 }
+
+/// Returns a runtime that knows the active skills of its session.
+pub(crate) fn discover_active(
+    config: RuntimeConfig,
+) -> Result<&'static mut OpenSkillRuntime, RuntimeError> {
+    let runtime = runtime(config);
+    runtime.discover_active_skills()?;
+    Ok(runtime)
+}

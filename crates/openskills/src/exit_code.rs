@@ -13,6 +13,7 @@ pub(crate) enum ExitCode {
     NotAllowed,
     NeedsApproval,
     Log,
+    Answered,
     SandboxUnavailable,
     TimedOut,
     NotStarted,
@@ -30,7 +31,7 @@ const SIGNAL_BASE: u8 = 128;
 
 impl ExitCode {
     /// Every code with a fixed number.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Done,
         Self::Invalid,
         Self::Usage,
@@ -38,6 +39,7 @@ impl ExitCode {
         Self::NotAllowed,
         Self::NeedsApproval,
         Self::Log,
+        Self::Answered,
         Self::SandboxUnavailable,
         Self::TimedOut,
         Self::NotStarted,
@@ -67,6 +69,7 @@ impl ExitCode {
             Self::NotAllowed => 4,
             Self::NeedsApproval => 5,
             Self::Log => 6,
+            Self::Answered => 10,
             Self::SandboxUnavailable => 78,
             Self::TimedOut => 124,
             Self::NotStarted => 125,
@@ -90,18 +93,21 @@ impl ExitCode {
             Self::NotAllowed => "not allowed, or you declined",
             Self::NeedsApproval => "approval or confirmation is required",
             Self::Log => "the log cannot be read or written, or has been altered",
+            Self::Answered => "`check-tool --hook --enforce`: the answer is complete",
             Self::SandboxUnavailable => {
                 "the sandbox cannot provide a required guarantee; nothing was started"
             }
-            Self::TimedOut => "`run`: the script timed out",
+            Self::TimedOut => "`run`, `exec`: the script or command timed out",
             Self::NotStarted => {
-                "`run`: the script was not started, or its changes could not be applied to the workspace"
+                "`run`, `exec`: the script or command was not started, or its changes could not be applied to the workspace"
             }
             Self::Trapped => "`run`: a WebAssembly module trapped",
-            Self::Killed => "`run`: the script exceeded its memory or output limit, or was killed",
+            Self::Killed => {
+                "`run`, `exec`: the script exceeded its memory or output limit, or was killed"
+            }
             Self::BrokenPipe => "the reader closed the output pipe",
-            Self::Signal(_) => "`run`, `test`, `mcp`: openskills received HUP, INT or TERM",
-            Self::Script(_) => "`run`: the script's own exit code",
+            Self::Signal(_) => "`run`, `exec`, `test`, `mcp`: openskills received HUP, INT or TERM",
+            Self::Script(_) => "`run`, `exec`: the exit code of the script or command",
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct GrantArgs {
     /// Allow reading this environment variable; can be repeated
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
-    /// Write straight to the workspace, except to protected names; requires --deletions and cannot be undone
+    /// Allow writing directly to the workspace, except to protected names; requires --deletions; such writes cannot be undone
     #[arg(long)]
     pub(crate) direct_writes: bool,
     /// Allow deleting files in the workspace

@@ -28,8 +28,8 @@ pub use packages::{
     SkillifyJson, TestJson, TestedJson,
 };
 pub use run::{
-    CacheJson, CacheKindJson, ChangeJson, DeactivateJson, NewJson, RunJson, SandboxJson, UndoJson,
-    UndonePathJson, ViolationJson, WasmJson,
+    CacheJson, CacheKindJson, ChangeJson, ConflictsJson, DeactivateJson, HookJson, NewJson,
+    RunJson, SandboxJson, UndoJson, UndonePathJson, ViolationJson, WasmJson,
 };
 
 /// The version of every format here. It increases when a field is removed or changes its meaning.
@@ -424,6 +424,8 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-run", schema_for!(RunJson)),
         ("openskills-cache", schema_for!(CacheJson)),
         ("openskills-deactivate", schema_for!(DeactivateJson)),
+        ("openskills-conflicts", schema_for!(ConflictsJson)),
+        ("openskills-hook", schema_for!(HookJson)),
         ("openskills-undo", schema_for!(UndoJson)),
         ("openskills-mcp-install", schema_for!(McpInstallJson)),
         ("openskills-mcp-list", schema_for!(McpServersJson)),

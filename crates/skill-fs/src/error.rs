@@ -133,7 +133,7 @@ fn amount(limit: usize, what: &str) -> String {
     }
 }
 
-/// For listings; [`FsError::or_at`] adds the path.
+/// For listings; `FsError::or_at` adds the path.
 impl From<io::Error> for FsError {
     fn from(source: io::Error) -> Self {
         Self::Io { path: String::new(), source }

@@ -28,7 +28,7 @@ Reads:  config.json
 Writes: nothing",
     exit_codes: &[
         ExitCode::OWN,
-        ExitCode::Usage.when("usage error, no project found, or no skills are installed in it"),
+        ExitCode::Usage.when("usage error, no project found, or no skills installed in the project"),
         ExitCode::NotExecutable.when("the command cannot be executed"),
         ExitCode::CommandNotFound.when("command not found"),
     ],

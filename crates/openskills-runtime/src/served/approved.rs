@@ -18,9 +18,9 @@ use crate::served::{
     ChangedSkills, FOLDER, Fetch, FetchError, PendingStep, ServedFile, ServedSkill, SyncedSkills,
     server_of,
 };
-use crate::size::size_text;
 use crate::state::decisions::lock_state;
 use crate::{Depth, Event, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
+use skill::ByteSize;
 
 /// Whether a skill from a server may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -178,7 +178,7 @@ impl OpenSkillRuntime {
             self.check_nested(skill, served, path, &uri)?;
         }
         if let Some(file) = served.file(path).filter(|file| file.size > options.max_bytes) {
-            let (size, limit) = (size_text(file.size), size_text(options.max_bytes));
+            let (size, limit) = (ByteSize(file.size), ByteSize(options.max_bytes));
             let why = format!("too large: {size} (limit: {limit})");
             return Err(denied(why, "raise the limit with --max-bytes"));
         }

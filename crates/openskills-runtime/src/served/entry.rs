@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use skill::{Digest, Document, Input, RelPath, SKILL_FILE, Strictness, parse};
 
 use crate::disclose::uri::{segments, uri};
-use crate::size::size_text;
+use skill::ByteSize;
 
 /// The maximum number and total size of files in a skill. Every host must accept 512 files and 16 MiB; this one accepts
 /// more.
@@ -108,7 +108,7 @@ impl ServedSkill {
         }
         let bytes = self.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
         if bytes > MAX_BYTES {
-            let (size, limit) = (size_text(bytes), size_text(MAX_BYTES));
+            let (size, limit) = (ByteSize(bytes), ByteSize(MAX_BYTES));
             return Err(format!("its files are too large: {size} (limit: {limit})"));
         }
         Ok(self)

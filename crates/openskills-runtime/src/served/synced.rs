@@ -12,9 +12,9 @@ use skill_state::Approvals;
 
 use super::entry::origin;
 use super::{ChangedSkills, DropSummary, MAX_SERVED, ServedSkill};
-use crate::size::size_text;
 use crate::state::decisions::no_state_folder;
 use crate::{Places, RuntimeError, rfc3339};
+use skill::ByteSize;
 
 /// The subfolder of the state folder.
 pub(crate) const FOLDER: &str = "mcp";
@@ -205,7 +205,7 @@ impl SyncedSkills {
         if text.len() as u64 > MAX_BYTES {
             return Err(RuntimeError::Server {
                 server: label.to_owned(),
-                message: format!("its list is larger than {}", size_text(MAX_BYTES)),
+                message: format!("its list is larger than {}", ByteSize(MAX_BYTES)),
                 hint: None,
             });
         }

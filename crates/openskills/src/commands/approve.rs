@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use openskills_runtime::permit::{Request, RequestedNetwork};
-use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339, size_text};
+use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use skill::ByteSize;
 use skill_state::audit::Clearance;
 use term::{HelpText, counted, safe_line};
 
@@ -90,7 +91,7 @@ fn server_listing(runtime: &OpenSkillRuntime, request: &Request) -> Result<Strin
         (runtime.skill(&request.subject.skill_id)?, runtime.contents(&request.subject.skill_id)?);
     let bytes: u64 = contents.files.iter().map(|file| file.size).sum();
     let files = counted(contents.files.len(), "file");
-    let size = size_text(bytes);
+    let size = ByteSize(bytes);
     let line = format!("Listed by the server as: {} ({files}, {size})", skill.description);
     Ok(format!("{}\n", safe_line(&line)))
 }

@@ -1,9 +1,8 @@
 //! `openskills cache`: shows and clears the caches.
 
 use anyhow::bail;
-use openskills_runtime::{
-    Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache, size_text,
-};
+use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
+use skill::ByteSize;
 use term::{HelpText, counted, safe_line, table};
 
 use crate::context::Context;
@@ -18,7 +17,8 @@ sealed with a key stored elsewhere: a module that was modified, or copied from a
 recompiled.
 
 `runs` lists skill copies left behind by killed runs; the next run removes them too. Copies in use
-are neither listed nor removed.
+are neither listed nor removed. `command-homes` are the home folders of command lines (`openskills
+exec`), where package managers keep their caches; clear them while no command is running.
 
 Reads:  the cache folder
 Writes: the cache folder (clear only)",
@@ -53,7 +53,7 @@ enum CacheCommand {
     /// Clear the caches
     #[command(after_help = GROUP)]
     Clear {
-        /// Caches to clear: index, index-strict, hashes, wasm, served or runs [default: all]
+        /// Caches to clear: index, index-strict, hashes, wasm, served, runs or command-homes [default: all]
         #[arg(value_parser = kind)]
         kinds: Vec<CacheKind>,
     },
@@ -92,17 +92,19 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
     } else if cleared {
         let files = all.iter().map(|cache| cache.files.len()).sum();
         let bytes: u64 = all.iter().map(Cache::bytes).sum();
-        let (files, size) = (counted(files, "file"), size_text(bytes));
+        let (files, size) = (counted(files, "file"), ByteSize(bytes));
         context.ui.done(&format!("removed {files} ({size})\n"))?;
     } else {
         let row = |cache: &Cache| {
             vec![
                 cache.kind.as_str().to_owned(),
                 match cache.kind {
-                    CacheKind::Runs => counted(cache.files.len(), "folder"),
+                    CacheKind::Runs | CacheKind::CommandHomes => {
+                        counted(cache.files.len(), "folder")
+                    }
                     _ => counted(cache.files.len(), "file"),
                 },
-                size_text(cache.bytes()),
+                ByteSize(cache.bytes()).to_string(),
                 safe_line(cache.folder.as_str()).into_owned(),
             ]
         };

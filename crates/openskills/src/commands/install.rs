@@ -95,10 +95,10 @@ pub(crate) struct InstallArgs {
 /// Where to install.
 #[derive(Debug, clap::Args)]
 struct DestinationArgs {
-    /// Install to, or remove from, the project (the default)
+    /// Use the project's skills folder (the default)
     #[arg(long, conflicts_with = "user")]
     project: bool,
-    /// Install to, or remove from, your user account, for every project
+    /// Use your user account's skills folder, shared by all projects
     #[arg(long)]
     user: bool,
 }
@@ -125,8 +125,8 @@ impl ProjectArgs {
 
 const REMOVE_HELP: HelpText = HelpText {
     text: "\
-Removes a skill installed with `openskills install`. If you edited it, your version is
-backed up next to it.
+Removes a skill installed with `openskills install`. If you edited it, openskills backs up your
+version and prints the path.
 
 Reads:  installed.json in the state folder
 Writes: the log; removes the skill's folder and its install record",

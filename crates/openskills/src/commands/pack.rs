@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use openskills_runtime::{AuditOutcome, RuntimeError, shell_word, size_text};
+use openskills_runtime::{AuditOutcome, RuntimeError, shell_word};
+use skill::ByteSize;
 use skill::Digest;
 use skill_fs::{AbsPath, real_path, write_file};
 use skill_pack::{Package, PackedFile, sign, zip};
@@ -120,7 +121,7 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
         })?;
         return Ok(ExitCode::Done);
     }
-    let line = format!("packed {file} ({}, {digest})", size_text(bytes.len() as u64));
+    let line = format!("packed {file} ({}, {digest})", ByteSize(bytes.len() as u64));
     context.ui.done(&format!("{}\n", safe_line(&line)))?;
     if !hidden.is_empty() {
         let note = format!("note: the archive contains hidden files: {}", hidden.join(", "));

@@ -1,8 +1,8 @@
-//! JSON output of the commands that run scripts, and of `cache`, `new`, `sandbox check`, `undo` and `deactivate`.
+//! JSON output of the commands that run something, and of `cache`, `conflicts`, `new`, `sandbox check`, `undo` and `deactivate`.
 
 use std::collections::BTreeMap;
 
-use openskills_runtime::ExecutionRecord;
+use openskills_runtime::{ExecutionRecord, KeptChanges};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -120,7 +120,7 @@ pub struct CacheJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CacheKindJson {
-    /// `index`, `index-strict`, `hashes`, `wasm`, `served`, or `runs` (leftovers of killed runs).
+    /// `index`, `index-strict`, `hashes`, `wasm`, `served`, `runs` (leftovers of killed runs) or `command-homes` (home folders of command lines).
     pub kind: String,
     /// Cache folder.
     pub folder: String,
@@ -193,6 +193,32 @@ pub struct UndonePathJson {
     pub path: String,
     /// `removed`, `restored` or `reverted`.
     pub action: String,
+}
+
+/// Output of `openskills conflicts --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConflictsJson {
+    /// Version of this format.
+    pub version: u32,
+    /// The kept changes; for `apply` and `drop`, those that were resolved.
+    pub kept: Vec<KeptChanges>,
+}
+
+/// Output of `openskills hook install --json` and `openskills hook remove --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HookJson {
+    /// Version of this format.
+    pub version: u32,
+    /// Agent name.
+    pub agent: String,
+    /// The agent's settings file.
+    pub file: String,
+    /// The change as a diff; empty if nothing changes.
+    pub diff: String,
+    /// Whether the file was written.
+    pub written: bool,
 }
 
 /// Output of `openskills deactivate --json`.

@@ -35,6 +35,9 @@ fn help_lists_every_command() {
         stdout:   files        List a skill's files
         stdout:   check-tool   Check whether the active skills allow a tool call
         stdout:   run          Run a skill's script or module in the sandbox (alias: `execute`)
+        stdout:   exec         Run a command line in the sandbox, restricted to what the active skills may do
+        stdout:   conflicts    List or resolve conflicts between a command's changes and the project
+        stdout:   hook         Restrict an agent's tool calls while a skill is active
         stdout:   undo         Undo the changes that the last run applied to a workspace
         stdout:   sandbox      Check what the sandbox on this machine can enforce
         stdout:   approve      Allow the current version of a skill to run its scripts
@@ -95,15 +98,17 @@ fn help_lists_every_command() {
         stdout:   4      not allowed, or you declined
         stdout:   5      approval or confirmation is required
         stdout:   6      the log cannot be read or written, or has been altered
+        stdout:   10     `check-tool --hook --enforce`: the answer is complete
         stdout:   78     the sandbox cannot provide a required guarantee; nothing was started
-        stdout:   124    `run`: the script timed out
-        stdout:   125    `run`: the script was not started, or its changes could not be applied to the workspace
+        stdout:   124    `run`, `exec`: the script or command timed out
+        stdout:   125    `run`, `exec`: the script or command was not started, or its changes could not be applied
+        stdout:          to the workspace
         stdout:   134    `run`: a WebAssembly module trapped
-        stdout:   137    `run`: the script exceeded its memory or output limit, or was killed
+        stdout:   137    `run`, `exec`: the script exceeded its memory or output limit, or was killed
         stdout:   141    the reader closed the output pipe
         stdout:   129, 130, 143
-        stdout:          `run`, `test`, `mcp`: openskills received HUP, INT or TERM
-        stdout:   other  `run`: the script's own exit code
+        stdout:          `run`, `exec`, `test`, `mcp`: openskills received HUP, INT or TERM
+        stdout:   other  `run`, `exec`: the exit code of the script or command
         stdout:
         stdout: Run `openskills <command> --help` to see its exit codes, examples, and what it reads and writes.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());

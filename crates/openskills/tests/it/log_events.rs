@@ -65,6 +65,11 @@ fn log_show_has_a_detail_for_every_event() {
             33  2026-01-02T03:04:05.678Z  policy.decided            personal/pdf  deny Bash curl x: no rule allows it
             34  2026-01-02T03:04:05.678Z  approval.granted          personal/pdf  cdcdcdcdcdcd network: example.com
             35  2026-01-02T03:04:05.678Z  approval.revoked          personal/pdf  cdcdcdcdcdcd network: example.com
+            36  2026-01-02T03:04:05.678Z  command.started           -             git status
+            37  2026-01-02T03:04:05.678Z  command.executed          -             git status: exit code 0 in 12 ms, 1 change applied, processes left running
+            38  2026-01-02T03:04:05.678Z  command.failed            -             git status: no user namespaces
+            39  2026-01-02T03:04:05.678Z  command.interrupted       -             git status: process 4242 was killed; the workspace may have been changed
+            40  2026-01-02T03:04:05.678Z  command.unconfined        -             git push: asked without the sandbox: `git push` uses your keys
             36  2026-01-02T03:04:05.678Z  skill.rated               personal/pdf  unknown to this version of openskills
             37  2026-01-02T03:04:05.678Z  skill.applied             personal/pdf  cannot be read: missing field `executionId`
         "#]],
@@ -76,8 +81,13 @@ fn log_tail_shows_the_last_events() {
     check(
         "log tail -n 2 log.jsonl",
         &expect![[r#"
-            36  2026-01-02T03:04:05.678Z  skill.rated    personal/pdf  unknown to this version of openskills
-            37  2026-01-02T03:04:05.678Z  skill.applied  personal/pdf  cannot be read: missing field `executionId`
+            36  2026-01-02T03:04:05.678Z  command.started      -             git status
+            37  2026-01-02T03:04:05.678Z  command.executed     -             git status: exit code 0 in 12 ms, 1 change applied, processes left running
+            38  2026-01-02T03:04:05.678Z  command.failed       -             git status: no user namespaces
+            39  2026-01-02T03:04:05.678Z  command.interrupted  -             git status: process 4242 was killed; the workspace may have been changed
+            40  2026-01-02T03:04:05.678Z  command.unconfined   -             git push: asked without the sandbox: `git push` uses your keys
+            36  2026-01-02T03:04:05.678Z  skill.rated          personal/pdf  unknown to this version of openskills
+            37  2026-01-02T03:04:05.678Z  skill.applied        personal/pdf  cannot be read: missing field `executionId`
         "#]],
     );
 }
@@ -181,6 +191,11 @@ fn log_export_otlp_has_a_severity_for_every_event() {
         WARN policy.decided deny Bash curl x: no rule allows it
         INFO approval.granted cdcdcdcdcdcd network: example.com
         INFO approval.revoked cdcdcdcdcdcd network: example.com
+        INFO command.started git status
+        INFO command.executed git status: exit code 0 in 12 ms, 1 change applied, processes left running
+        WARN command.failed git status: no user namespaces
+        WARN command.interrupted git status: process 4242 was killed; the workspace may have been changed
+        WARN command.unconfined git push: asked without the sandbox: `git push` uses your keys
         WARN skill.rated unknown to this version of openskills
         WARN skill.applied cannot be read: missing field `executionId`
     "#]].assert_eq(&records.iter().map(line).collect::<String>());

@@ -388,22 +388,22 @@ fn each_tool_returns_a_result() {
     check(
         &client.tool("skills.run_script", &run),
         &expect![[r#"
-        {
-          "content": [
             {
-              "type": "text",
-              "text": "`s/pdf` is not approved: scripts of your own skills need approval before they run\nhint: only the user can approve it; ask them to do it in a terminal: run `openskills approve s/pdf` (with the same --dir folders as this server)"
+              "content": [
+                {
+                  "type": "text",
+                  "text": "`s/pdf` is not approved: scripts of your own skills need approval before they run\nhint: only the user can approve it; in a terminal, the user must run `openskills approve s/pdf` (with the same --dir folders as this server)"
+                }
+              ],
+              "isError": true,
+              "_meta": {
+                "io.modelcontextprotocol/serverInfo": {
+                  "name": "openskills",
+                  "version": "0.1.0"
+                }
+              }
             }
-          ],
-          "isError": true,
-          "_meta": {
-            "io.modelcontextprotocol/serverInfo": {
-              "name": "openskills",
-              "version": "0.1.0"
-            }
-          }
-        }
-    "#]],
+        "#]],
     );
     approve(&env, "pdf");
     check(

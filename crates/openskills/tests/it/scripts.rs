@@ -274,7 +274,7 @@ fn missing_network_access_is_reported_however_a_run_ends() {
         b"import socket, time\ntry: socket.create_connection(('93.184.216.34', 80))\nexcept OSError: time.sleep(60)\n",
     );
     let told = run(&env, "connect.py", "").stderr;
-    let hint = "it has no network access; to allow a host, add --net HOST to: openskills approve s/many --dir s";
+    let hint = "the script has no network access; to allow a host, run: openskills approve s/many --dir s --net HOST";
     assert!(told.contains(hint), "{told}");
     let late = run(&env, "wait.py", "--timeout 1s --json");
     let late: Value = serde_json::from_str(&late.stdout).unwrap();
@@ -301,7 +301,7 @@ fn a_failed_run_reports_the_likely_cause() {
     let fetch = run(&env, "fetch.py", "");
     assert!(
         fetch.stderr.contains(
-            "it has no network access; to allow it, run: openskills approve s/many --dir s --net files.example.com"
+            "the script has no network access; to allow it, run: openskills approve s/many --dir s --net files.example.com"
         ),
         "{}",
         fetch.stderr

@@ -359,7 +359,7 @@ fn cached_compiled_code_is_used_only_if_authenticated() {
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&env.path("../home/.local/state/openskills/wasm.key")), 0o600);
     let shown = openskills(&env, "cache");
-    assert!(shown.stdout.contains("wasm          1 file"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("wasm           1 file"), "{}", shown.stdout);
     let cleared = openskills(&env, "cache clear wasm");
     assert!(cleared.stdout.starts_with("removed 1 file ("), "{}", cleared.stdout);
     assert!(!cached());

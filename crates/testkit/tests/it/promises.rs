@@ -29,7 +29,7 @@ fn add(folder: &str, proofs: &mut Proofs) {
 #[test]
 fn every_promise_names_an_existing_test() {
     let mut proofs = Proofs::default();
-    for folder in ["bench", "crates", "fuzz"] {
+    for folder in ["bench", "crates", "fuzz", "tests"] {
         add(folder, &mut proofs);
     }
     let cases = fs::read_to_string(root().join("crates/skill/tests/corpus/cases.toml")).unwrap();

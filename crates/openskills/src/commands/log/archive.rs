@@ -12,7 +12,7 @@ use crate::output::{LogArchiveJson, VERSION};
 const HELP: HelpText = HelpText {
     text: "\
 Nothing is deleted. The files are moved to a folder next to the new log, whose first event records
-that folder and the end of the archived log. Archive the log to recover from a damaged log, or to
+that folder and where the archived log ended. Archive the log to recover from a damaged log, or to
 start or stop using a key.
 
 Reads:  the log

@@ -2,9 +2,10 @@
 
 use openskills_runtime::log::Entry;
 use openskills_runtime::{
-    Event, ExecutionEnd, PolicyDecision, ScriptExecution, ScriptInterruption, ScriptStart,
-    size_text,
+    CommandExecution, CommandWrites, Event, ExecutionEnd, PolicyDecision, ScriptExecution,
+    ScriptInterruption, ScriptStart,
 };
+use skill::ByteSize;
 use term::counted;
 
 /// A suffix for runs that may have written to the workspace, indexed by `may_have_written`.
@@ -55,6 +56,25 @@ pub(super) fn detail(entry: &Entry) -> String {
             interruption.script,
             WRITTEN[usize::from(interruption.may_have_written)]
         ),
+        Event::CommandStarted(start) => one_line(&start.command),
+        Event::CommandExecuted(execution) => command_executed(execution),
+        Event::CommandFailed(failure) => {
+            format!("{}: {}", one_line(&failure.command), failure.reason)
+        }
+        Event::CommandInterrupted(interruption) => format!(
+            "{}: process {} was killed{}",
+            one_line(&interruption.command),
+            interruption.process.pid,
+            WRITTEN[usize::from(interruption.may_have_written)]
+        ),
+        Event::CommandUnconfined(unconfined) => {
+            let state = if unconfined.has_run { "ran" } else { "asked" };
+            format!(
+                "{}: {state} without the sandbox: {}",
+                one_line(&unconfined.command),
+                unconfined.reason
+            )
+        }
         Event::Undone { paths, .. } => {
             format!("reverted {} in the workspace", counted(*paths, "path"))
         }
@@ -78,7 +98,7 @@ pub(super) fn detail(entry: &Entry) -> String {
             .map(|before| format!("after {}", before.folder))
             .unwrap_or_default(),
         Event::LogRecovered(recovered) => {
-            format!("dropped an incomplete line of {}", size_text(recovered.bytes))
+            format!("dropped an incomplete line of {}", ByteSize(recovered.bytes))
         }
         Event::CheckpointFailed(failure) => format!("{}: {}", failure.destination, failure.reason),
         Event::Unknown => match &entry.unreadable {
@@ -121,6 +141,25 @@ fn executed(execution: &ScriptExecution) -> String {
     };
     let (status, time) = (record.exit_status.as_str(), record.duration_ms);
     format!("{} {status} in {time} ms{how}{denied}", execution.script)
+}
+
+fn command_executed(execution: &CommandExecution) -> String {
+    let CommandExecution { command, ended, duration_ms, change_count, .. } = execution;
+    let changes = match execution.writes {
+        CommandWrites::Nothing => String::new(),
+        CommandWrites::Applied => format!(", {} applied", counted(*change_count, "change")),
+        CommandWrites::Kept => ", changes kept because of a conflict".to_owned(),
+        CommandWrites::Dropped => ", changes dropped".to_owned(),
+    };
+    let left = if execution.left_running { ", processes left running" } else { "" };
+    format!("{}: {ended} in {duration_ms} ms{changes}{left}", one_line(command))
+}
+
+/// Returns the first line of a command.
+fn one_line(command: &str) -> String {
+    let mut lines = command.lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
 }
 
 fn interrupted(interruption: &ScriptInterruption) -> String {

@@ -13,13 +13,13 @@ use crate::output::{LogVerifyJson, VERSION};
 
 const HELP: HelpText = HelpText {
     text: "\
-Checks each event's sequence number and its digest of the previous event, and the log's end in
-head.json. Reports every event that was changed, removed, moved or truncated.
+Checks each event's sequence number and its digest of the previous event, and that the log ends
+where head.json says it does. Reports every event that was changed, removed, moved or truncated.
 
 An older copy of the whole folder cannot be detected from the folder alone. --against compares the
 log with checkpoints stored elsewhere: the file set as `log.checkpoints` in config.json, a syslog,
-or the output of a collector. Verification fails if the log has fewer events than a checkpoint says
-or differs from one, or if the file contains no checkpoint.
+or the output of a collector. Verification fails if the log has fewer events than a
+checkpoint records, if it does not match a checkpoint, or if the file contains no checkpoints.
 
 The log's archives are verified as well. A missing archive is reported as a note. With --against,
 verification fails if a missing log or archive has signed checkpoints; use --archive if it was

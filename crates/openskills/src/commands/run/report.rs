@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use openskills_runtime::{Execution, shell_word, size_text};
+use openskills_runtime::{Execution, shell_word};
 use sandbox::{Ended, Tier};
+use skill::ByteSize;
 use term::{safe_line, safe_text, table};
 
 use super::{RunArgs, code_of};
@@ -57,7 +58,7 @@ pub(super) fn print_report(
         ("standard error", done.stderr.len(), done.written[1]),
     ] {
         if written > kept as u64 {
-            let (kept, written) = (size_text(kept as u64), size_text(written));
+            let (kept, written) = (ByteSize(kept as u64), ByteSize(written));
             notes.push(format!("{stream} was truncated: kept {kept} of {written}"));
         }
     }
