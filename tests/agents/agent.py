@@ -153,7 +153,7 @@ class World:
         """Installs the hook of a copy of openskills, which tests may damage."""
         self.openskills.parent.mkdir()
         shutil.copy(self.tools.openskills, self.openskills)
-        self.command("hook", "install", "claude-code")
+        self.command("hook", "install", "claude-code", "--yes")
         for name in dict.fromkeys([*SKILLS, *setup.skills]):
             self.command("approve", name, "--deletions", "--yes", check=False)
 
@@ -254,7 +254,15 @@ class World:
 
 
 def processes() -> set[int]:
-    return {int(name) for name in os.listdir("/proc") if name.isdigit()} if os.path.isdir("/proc") else set()
+    """Returns all processes but those that have ended and that their parent, here often this program, has not reaped."""
+    return {int(name) for name in os.listdir("/proc") if name.isdigit() and is_running(name)} if os.path.isdir("/proc") else set()
+
+
+def is_running(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (OSError, IndexError):
+        return False
 
 
 def end(pids: set[int]) -> None:

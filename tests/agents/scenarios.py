@@ -149,7 +149,8 @@ def attacked(world: World, attack: dict, protect: bool) -> list[str]:
             # The agent must have made every call, or nothing was tested.
             raise Failure("the agent did not make all calls: " + session.stdout[-300:])
         if survivors := survivors_of(running):
-            effects.append(f"{len(survivors)} processes outlive the session")
+            names = sorted(command_of(pid) for pid in survivors)
+            effects.append(f"{len(survivors)} processes outlive the session: {', '.join(names)}")
             end(survivors)
         if attack.get("replay"):
             effects += replayed(world, session, len(calls) - 1)
@@ -183,6 +184,13 @@ def survivors_of(running: set[int]) -> set[int]:
     while (survivors := processes() - running) and time.monotonic() < deadline:
         time.sleep(0.05)
     return survivors
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return "?"
 
 
 def plant(world: World, canaries: dict[str, str]) -> None:
@@ -367,7 +375,7 @@ def failures(world: World) -> list[Row]:
             if row.with_us == "runs":
                 target = row.problems if failure.get("required", True) else row.notes
                 target.append("the call runs although the hook failed")
-            row.notes.append("the model is told: " + shorten(session.results[0].text if 0 in session.results else None))
+            row.notes.append("the model reads: " + shorten(session.results[0].text if 0 in session.results else None))
         rows.append(row)
     return rows
 

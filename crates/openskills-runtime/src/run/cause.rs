@@ -319,7 +319,11 @@ mod tests {
         let reached = FailedRun { has_network: true, denied: &denied, ..failed("403") };
         assert!(reached.causes()[0].ends_with("--net a.test --net evil.test"));
         let blocked = FailedRun { is_socket_blocked: true, ..failed("PermissionError: [Errno 1]") };
-        assert!(blocked.causes()[0].starts_with("the script has no network"), "{:?}", blocked.causes());
+        assert!(
+            blocked.causes()[0].starts_with("the script has no network"),
+            "{:?}",
+            blocked.causes()
+        );
         let declared = ["api.test".to_owned()];
         let late = FailedRun { ended: Ended::Timeout, declared: &declared, ..blocked };
         assert_eq!(
