@@ -14,7 +14,7 @@ Reads:  nothing
 Writes: the pages in DIR",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage error, or the folder cannot be written"),
+        ExitCode::Usage.when("usage error, or cannot write to the folder"),
     ],
     examples: &["csk man ~/.local/share/man/man1", "csk man docs/commands --format markdown"],
 };

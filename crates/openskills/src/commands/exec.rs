@@ -25,8 +25,8 @@ use crate::when::duration;
 const HELP: HelpText = HelpText {
     text: "\
 The command line runs in bash, without startup files, in the same sandbox as skill scripts. It is
-restricted to what all active skills of the session are allowed to do: work in the project, read
-the skills, and reach the hosts that you approved for all of them. It cannot see your other files.
+restricted to what every active skill of the session is allowed to do: work in the project, read the
+skills, and reach the hosts that you approved for every one of them. It cannot see your other files.
 Each project has a private home folder, where package managers keep their caches, and each session
 has private temporary files.
 
@@ -36,9 +36,9 @@ unless you set one.
 
 When the command ends, its writes are applied to the project, regardless of its exit code. Commands
 are applied one at a time. Protected names such as .envrc and .claude are left out. In .git, only
-changes from everyday commands are applied: no configuration, hooks, attributes, submodules or
-worktrees. If something else changed the same files while the command ran, nothing is applied and
-the command's changes are kept: see `openskills conflicts`.
+changes that everyday git commands make are applied, not changes to configuration, hooks,
+attributes, submodules or worktrees. If something else changed the same files while the command ran,
+nothing is applied and the command's changes are kept: see `openskills conflicts`.
 
 With --session, background processes run until the session ends (`--end-session`).
 

@@ -23,7 +23,7 @@ const HELP: HelpText = HelpText {
 The hooks make an agent ask openskills before each tool call. While a skill is active in a session,
 
 * calls that its rules deny are stopped,
-* command lines run in the sandbox, restricted to what all active skills are allowed to do
+* command lines run in the sandbox, restricted to what every active skill is allowed to do
   (`openskills exec`),
 * for command lines that need your keys or services (git push, ssh, docker), the agent asks you
   first; they run without the sandbox, and only if you allow them,

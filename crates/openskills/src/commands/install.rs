@@ -25,7 +25,8 @@ Installs a skill from a folder, a ZIP file or a gzip-compressed tarball. An arch
 skill's folder and nothing else. Everything is checked before anything is written: invalid skills,
 paths that point outside the skill, links, devices, archive bombs, duplicate names and names that
 differ only in case are rejected. The skill is audited as with `csk audit`: if the audit blocks it,
-openskills asks you on a terminal; without a terminal, the install fails. openskills shows the
+openskills asks on a terminal whether to install it anyway; without a terminal,
+the install fails. openskills shows the
 declared capabilities and, for an upgrade, those gained and lost.
 
 The skill is installed to .keep-up/skills in the project or, with --user, to

@@ -14,8 +14,8 @@ const HELP: HelpText = HelpText {
     text: "\
 Lists one skill per name: the one that the name resolves to. With --all, also lists shadowed and
 disabled skills, and skills that cannot be loaded. With --installed, lists the skills installed by
-`openskills install`. With --json, each entry is complete, including the skill's digest, so every
-file is read once.
+`openskills install`. With --json, each entry also includes the skill's digest, so openskills reads
+every file of every listed skill.
 
 Reads:  the skill folders (see `openskills discover --help`)
 Writes: the index cache",

@@ -24,12 +24,12 @@ use crate::when::TimeArg;
 
 const HELP: HelpText = HelpText {
     text: "\
-The log is a folder of JSON Lines files, ~/.local/state/openskills/log, that only you can read.
-Each event contains the digest of the previous one, and head.json records the end of the log, so
-changed, missing and truncated events are detected. Two attacks are not detected by default.
-Anyone who can write to the folder could write a completely new log: use a key that they cannot
-read (see `log.key_file` in docs/reference.md). They could also restore an older copy of the
-folder: store checkpoints elsewhere (see `log.checkpoints` there, and `openskills log verify
+The log is a folder of JSON Lines files, ~/.local/state/openskills/log, that only you can read. Each
+event contains the digest of the previous one, and head.json records the end of the log, so changed,
+missing and truncated events are detected. Two attacks are not detected by default. Anyone who can
+write to the folder could write a completely new log; to detect that, use a key that they cannot
+read (see `log.key_file` in docs/reference.md). They could also restore an older copy of the folder;
+to detect that, store checkpoints elsewhere (see `log.checkpoints` there, and `openskills log verify
 --against`).",
     exit_codes: &[],
     examples: &[

@@ -14,7 +14,7 @@ Reads:  nothing
 Writes: the pages in the folder",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage error, or the folder cannot be written"),
+        ExitCode::Usage.when("usage error, or cannot write to the folder"),
     ],
     examples: &[
         "openskills man ~/.local/share/man/man1",

@@ -24,7 +24,7 @@ Reads:  nothing
 Writes: the new folder",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage error, the folder already exists, or it cannot be written"),
+        ExitCode::Usage.when("usage error, or the folder already exists or cannot be created"),
     ],
     examples: &[
         "openskills new word-count",

@@ -48,7 +48,7 @@ pub(crate) struct ReplayArgs {
     /// Show only skills that have changed or are gone, and modules with different output
     #[arg(long)]
     changed: bool,
-    /// Rerun modules that had a seed, and compare the output
+    /// Rerun modules that were run with a seed, and compare the output
     #[arg(long)]
     execute: bool,
     /// Print the result as JSON

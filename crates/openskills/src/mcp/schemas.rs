@@ -72,7 +72,7 @@ fn describe(tool: Tool, config: &ServeConfig, skills: &[Arc<Skill>]) -> model::T
         }
         Tool::RunCommand => (
             "Run a command",
-            "Runs a command line in the workspace, in a sandbox that allows what all active skills may do. \
+            "Runs a command line in the workspace, in a sandbox that allows only what every active skill may do. \
              Processes in the background keep running for later calls. \
              Returns the output and the exit code.",
             input_schema::<RunCommandInput>(),

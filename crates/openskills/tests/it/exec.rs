@@ -1,6 +1,7 @@
 //! `openskills exec`: an agent's command lines in the sandbox.
 
 use std::fs;
+use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -244,18 +245,20 @@ fn writes_are_applied_whatever_the_exit_code_is_and_by_one_command_at_a_time() {
 #[test]
 fn a_conflict_keeps_both_sides_until_the_user_decides() {
     let env = machine();
+    // The command says when it runs. The user's change comes after that.
     let conflict = |line: &str| {
-        let mut command = env.command(PROGRAM, &["exec", "--", line]);
+        let line = format!("echo ready; {line}");
+        let mut command = env.command(PROGRAM, &["exec", "--", &line]);
         let command =
             command.current_dir(env.path("p")).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(700));
+        let mut child = command.spawn().unwrap();
+        let mut ready = [0; 6];
+        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
         fs::write(env.path("p/a.txt"), "the user's\n").unwrap();
         let output = child.wait_with_output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, stderr) =
-        conflict("cat a.txt; echo theirs > a.txt; echo more > more.txt; sleep 1.5");
+    let (code, stderr) = conflict("cat a.txt; echo theirs > a.txt; echo more > more.txt; sleep 2");
     assert_eq!(code, Some(125), "{stderr}");
     assert!(stderr.contains("a.txt: it was changed since the run started"), "{stderr}");
     assert!(!env.path("p/more.txt").exists(), "nothing is applied in part");
@@ -268,7 +271,7 @@ fn a_conflict_keeps_both_sides_until_the_user_decides() {
     assert_eq!(applied.code, Some(0), "{}", applied.stderr);
     assert_eq!(fs::read_to_string(env.path("p/a.txt")).unwrap(), "theirs\n");
     assert_eq!(fs::read_to_string(env.path("p/more.txt")).unwrap(), "more\n");
-    let (code, _) = conflict("echo again > a.txt; sleep 1.5");
+    let (code, _) = conflict("echo again > a.txt; sleep 2");
     assert_eq!(code, Some(125));
     let data: Value = serde_json::from_str(&openskills(&env, "conflicts --json").stdout).unwrap();
     let id = data["kept"][0]["id"].as_str().unwrap();
@@ -415,8 +418,11 @@ fn every_command_is_in_the_log() {
     child.wait().unwrap();
     exec(&env, "true");
     assert_eq!(events(&env, "command.interrupted").len(), 1);
-    std::thread::sleep(Duration::from_millis(300));
-    assert_ne!(env.run_args("pgrep", &["-f", "^sleep 86398"]).code, Some(0), "its processes ended");
+    let begun = Instant::now();
+    while env.run_args("pgrep", &["-f", "^sleep 86398"]).code == Some(0) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "its processes end with it");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     assert_eq!(openskills(&env, "log verify").code, Some(0));
 }
 

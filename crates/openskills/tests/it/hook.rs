@@ -501,7 +501,7 @@ fn later_calls_see_what_a_call_in_the_background_writes() {
     session.allow(&json!({ "allow": ["Bash"] }));
     session.load("free");
     let input =
-        json!({ "command": "echo one > log; sleep 3; echo two >> log", "run_in_background": true });
+        json!({ "command": "echo one > log; sleep 8; echo two >> log", "run_in_background": true });
     let line = session.before("Bash", &input).line();
     let mut background = env.command("bash", &["-c", &line]);
     let mut background =

@@ -26,7 +26,7 @@ const HELP: HelpText = HelpText {
     ..READS_LOG
 };
 
-/// Show the last events
+/// Show the most recent events
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TailArgs {

@@ -32,10 +32,10 @@ disconnects.
 Over HTTP, other machines can connect only with a token of at least 16 characters, from --token-file
 or OPENSKILLS_MCP_TOKEN. Without a token, openskills never asks through a client, because anyone on
 this machine could be the client. Web pages can connect only from the server's own origin or from an
---allow-origin.
+origin passed with --allow-origin.
 
 Reads:  skills, approvals.json, the organization's policy, the token file
-Writes: the log; the workspace, by approved scripts
+Writes: the log; approved scripts can also write to the workspace
 
 When the server is terminated, it first stops all running scripts and logs how each one ended.",
     exit_codes: &[
