@@ -173,6 +173,11 @@ impl Running {
                 Ok(())
             }
             Some((Report::Failed(failure), _)) => Err(sandbox_error(failure, spec)),
+            // It wrote too much output and was killed before the init process could report its start.
+            Some((report @ Report::Ended(_), _)) if self.output.is_exceeded() => {
+                self.pending.push_back(report);
+                Ok(())
+            }
             Some(_) | None => {
                 let source = io::Error::other("it exited without reporting an error");
                 Err(setup("the stage failed")(source))
