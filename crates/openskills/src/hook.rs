@@ -6,6 +6,7 @@ mod after;
 mod agent;
 mod before;
 mod event;
+mod loading;
 mod settings;
 mod tools;
 mod user_rules;
@@ -38,7 +39,7 @@ pub(crate) fn answer(
             Ok(None)
         }
         Occasion::BeforeTool(call) => {
-            let runtime = match before::may_load_skill(call, &event.cwd) {
+            let runtime = match loading::may_load_skill(call, &event.cwd) {
                 true => discover(config)?,
                 false => discover_active(config)?,
             };
@@ -50,7 +51,7 @@ pub(crate) fn answer(
         Occasion::Expansion(command) => {
             let runtime = discover(config)?;
             runtime.check_not_stopped()?;
-            before::load_skill(runtime, event, &command.name, &command.arguments)?;
+            loading::load_skill(runtime, event, &command.name, &command.arguments)?;
             Ok(None)
         }
         Occasion::Other => Ok(None),

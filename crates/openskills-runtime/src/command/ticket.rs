@@ -105,8 +105,6 @@ pub struct TicketRecord {
     pub skills: Vec<(String, String)>,
     /// Whether the agent does not wait for the command.
     pub is_background: bool,
-    /// The caller's time limit in milliseconds.
-    pub timeout_ms: Option<u64>,
     /// The agent's process.
     pub owner: Option<ProcessId>,
     /// Digest of the ticket's secret part; empty if no ticket was issued.

@@ -188,7 +188,8 @@ fn with_ticket(
         line: line.or_else(|| record.line.clone()).unwrap_or_default(),
         cwd: Some(record.cwd.clone()),
         workspace: record.project.clone(),
-        timeout: record.timeout_ms.map(Duration::from_millis),
+        // The agent itself ends a call that takes too long.
+        timeout: None,
         tool_use_id: Some(record.tool_use_id.clone()),
         streams: CommandStreams::Shared,
         applies: if record.is_background { ApplyTime::WhileRunning } else { ApplyTime::AtEnd },

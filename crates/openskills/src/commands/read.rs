@@ -14,8 +14,8 @@ use crate::output::{ReadJson, VERSION};
 const HELP: HelpText = HelpText {
     text: "\
 NAME reads the file as the model, /NAME as the user. The model cannot read the files of a skill that
-only the user may invoke, unless the user has invoked it in the session (--session). If nobody may
-invoke a skill (`model_invocation: disabled`), nobody can read its files.
+only the user may invoke, unless the user has invoked it in the session (--session). If no one may
+invoke a skill (`model_invocation: disabled`), no one can read its files.
 
 PATH is relative to the skill folder. Files outside it are never read, whether through `..`, an
 absolute path or a link. FIFOs, devices and oversized files are rejected.

@@ -42,10 +42,7 @@ b
 const PROGRAM: &str = env!("CARGO_BIN_EXE_openskills");
 
 fn machine() -> TestEnv {
-    let env = TestEnv::with(SKILLS);
-    fs::create_dir(env.path("p/.git")).unwrap();
-    fs::remove_dir(env.path("p/.git")).unwrap();
-    env
+    TestEnv::with(SKILLS)
 }
 
 /// Runs a command line in the project `p`.

@@ -400,6 +400,8 @@ fn other_tools_cannot_do_what_a_command_line_cannot() {
     for (tool, input, decision) in [
         ("Read", json!({ "file_path": env.path("p/a.txt") }), "none"),
         ("Read", json!({ "file_path": "/usr/bin/env" }), "none"),
+        ("Read", json!({ "file_path": "/tmp/claude-0/tasks/1.output" }), "none"),
+        ("Read", json!({ "file_path": "/tmp/other/claude" }), "ask"),
         ("Read", json!({ "file_path": env.path("../home/.ssh/id") }), "ask"),
         ("Grep", json!({ "pattern": "x", "path": "/root" }), "ask"),
         ("Write", json!({ "file_path": env.path("p/b.txt"), "content": "x" }), "none"),
