@@ -1,7 +1,9 @@
 //! User configuration: `config.json` (`file`) and its `layers`, agents, and each project's Skillfile and lockfile.
 
 pub(crate) mod agents;
+pub(crate) mod detect;
 pub(crate) mod file;
+pub(crate) mod index;
 pub(crate) mod layers;
 pub(crate) mod lockfile;
 pub mod project;

@@ -8,5 +8,6 @@ pub(crate) mod program;
 pub(crate) mod quick_ref;
 pub(crate) mod repository;
 mod settings;
+pub(crate) mod skill_folders;
 pub(crate) mod url;
 mod user;

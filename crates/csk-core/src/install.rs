@@ -11,7 +11,7 @@ mod contents;
 mod environment;
 mod fill_store;
 pub(crate) mod fingerprint_cache;
-mod gate;
+pub(crate) mod gate;
 pub(crate) mod hook;
 pub(crate) mod journal;
 pub(crate) mod locking;
@@ -40,11 +40,11 @@ pub use journal::finish_interrupted;
 pub use locking::{LockfileMode, ResolveRules, TagPolicy};
 pub use observe::{AdapterState, ContextState, Observed, ProjectMemory, observe, observe_project};
 pub use plan::{
-    Action, AdapterChange, Collision, CommandChange, Facts, Label, Plan, PlanInput, SkillContent,
-    SkillContents, SkillPlan, plan,
+    Action, AdapterChange, Collision, CommandChange, Facts, IgnoreFile, IgnoreRules, Label, Plan,
+    PlanInput, SkillContent, SkillContents, SkillPlan, plan,
 };
 pub use prepare::{MissingCommand, PrepareError, Prepared, Sources, prepare};
-pub use project_checks::unignored;
+pub use project_checks::{add_ignore_rules, unignored};
 pub use relock::{LockChange, LockOptions, LockReport, Upgrade, lock};
 pub use report::{Outcome, ProjectError, ProjectReport, SkillReport};
 pub use resolve::{Resolution, Resolved, SkillError, check_origin, resolve};
@@ -52,4 +52,4 @@ pub use run::{install, status};
 use skill_state::Receipts;
 pub use sources::{FetchReport, repositories, stage_clone, update};
 pub use store::{CommandFilesState, Store, StoreLayout};
-pub use target::{BIN, SKILLS, Target};
+pub use target::{AgentsFrom, BIN, SKILLS, Target};

@@ -13,13 +13,15 @@ pub mod operations;
 pub mod output;
 mod progress;
 mod schema;
+pub mod source;
 mod sys;
 mod text;
 mod which;
 
 pub use config::agents::{Agent, Agents};
+pub use config::detect::{AgentSigns, detected_agents};
 pub use config::file::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
-pub use config::layers::{LOCKABLE, SystemConfig};
+pub use config::layers::{ConfigBase, LOCKABLE, SystemConfig};
 pub use config::lockfile::{LOCKFILE, LockedSkill, Lockfile};
 pub use config::skillfile::{Declaration, Reference, SKILLFILE, Skillfile, is_ref_name};
 pub use config::skillfile_edit::{remove_skill, set_skill};
@@ -30,6 +32,7 @@ pub use content::snapshot::{Content, File, FileKind, Snapshot, bundle_digest, co
 pub use env_files::{CommandOrder, Scope, env_ps1, env_sh};
 pub use git::checkout::{
     ExcludeFile, NegatedRule, Unignored, exclude_file, not_ignored, tracked, work_tree,
+    work_tree_root,
 };
 pub use git::object::Object;
 pub use git::objects::Objects;

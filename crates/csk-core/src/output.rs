@@ -1,5 +1,7 @@
 //! The JSON output of commands.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -359,4 +361,81 @@ pub struct SkillCheckJson {
     pub valid: bool,
     /// The problems found, each as `file:line:column: message`.
     pub problems: Vec<String>,
+}
+
+/// `csk add --json` and `csk show --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceSkillsJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The folder of the project or of the global scope; null if the skills are only shown.
+    pub project: Option<String>,
+    /// The skills.
+    pub skills: Vec<SourceSkillJson>,
+    /// The ids of the agents that find the skills.
+    pub agents: Vec<String>,
+    /// The files that were written, apart from what an install writes.
+    pub written: Vec<String>,
+}
+
+/// A skill of a source.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceSkillJson {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// The URL of its repository; null if the repository has none.
+    pub git: Option<String>,
+    /// Its folder in the repository; null if it is the whole repository.
+    pub path: Option<String>,
+    /// The tag, branch or revision: its kind and name.
+    pub reference: String,
+    /// The commit.
+    pub commit: String,
+    /// The digest of its files.
+    pub bundle_sha256: String,
+    /// The audit verdict.
+    pub verdict: String,
+    /// Why it needs review or is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its commands, required programs and declared capabilities, one line each.
+    pub facts: Vec<String>,
+    /// What was observed to use capabilities: for each capability, what it is used for.
+    pub observed: BTreeMap<String, Vec<String>>,
+    /// What was done: `installed`, `up-to-date` or `declared`; null if it is only shown.
+    pub outcome: Option<String>,
+}
+
+/// `csk find --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FindJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skills that match, best first.
+    pub skills: Vec<FoundSkillJson>,
+    /// What could not be searched, and why.
+    pub problems: Vec<String>,
+}
+
+/// A skill that matches a query.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FoundSkillJson {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// Where it was found: `installed`, `repository` or `index`.
+    pub kind: String,
+    /// The project, repository or index file.
+    pub place: String,
+    /// The arguments of `csk add`; null if it is only known as installed.
+    pub add: Option<Vec<String>>,
 }

@@ -2,8 +2,8 @@
 //! unique, agents must be known.
 
 use crate::output::{
-    CacheDirJson, CacheSizeJson, ConfigJson, DiffJson, DoctorJson, GlobalListJson, ImportJson,
-    InstallJson, OutdatedJson, ResolveJson, SkillCheckJson, WhyJson,
+    CacheDirJson, CacheSizeJson, ConfigJson, DiffJson, DoctorJson, FindJson, GlobalListJson,
+    ImportJson, InstallJson, OutdatedJson, ResolveJson, SkillCheckJson, SourceSkillsJson, WhyJson,
 };
 use serde_json::{Value, json};
 use skill::Identifier;
@@ -27,6 +27,8 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("csk-why", schemars::schema_for!(WhyJson).to_value()),
         ("csk-doctor", schemars::schema_for!(DoctorJson).to_value()),
         ("csk-import", schemars::schema_for!(ImportJson).to_value()),
+        ("csk-add", schemars::schema_for!(SourceSkillsJson).to_value()),
+        ("csk-find", schemars::schema_for!(FindJson).to_value()),
         ("csk-install", schemars::schema_for!(InstallJson).to_value()),
         ("csk-cache-dir", schemars::schema_for!(CacheDirJson).to_value()),
         ("csk-cache-size", schemars::schema_for!(CacheSizeJson).to_value()),
@@ -129,10 +131,10 @@ fn config() -> Value {
     });
     file(
         "csk config.json",
-        &["schema_version", "skills_root"],
+        &["schema_version"],
         json!({
             "schema_version": { "const": 1 },
-            "skills_root": { "description": "The folder that contains the skill repositories.", "type": "string", "pattern": "^(?:/|~$|~/)" },
+            "skills_root": { "description": "The folder that contains the skill repositories; by default a folder of csk's own.", "type": "string", "pattern": "^(?:/|~$|~/)" },
             "preferred_locale": text(),
             "default_agents": texts(),
             "adapter_mode": { "enum": ["auto", "symlink", "copy", null] },
@@ -145,6 +147,7 @@ fn config() -> Value {
                 "type": ["object", "null"],
                 "additionalProperties": { "type": "object", "properties": { "project_path": text(), "user_path": text() } },
             },
+            "skill_indexes": { "description": "Index files that `csk find` searches.", "type": ["array", "null"], "items": { "type": "string", "pattern": "^(?:/|~$|~/)" } },
             "projects": { "type": ["object", "null"], "propertyNames": identifier(), "additionalProperties": project },
         }),
     )
@@ -158,6 +161,7 @@ fn system_config() -> Value {
     schema["required"] = json!(["schema_version"]);
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.remove("projects");
+        properties.remove("skill_indexes");
         let items = json!({ "enum": keys });
         properties.insert("locked".to_owned(), json!({ "description": "Keys that users cannot override.", "type": "array", "items": items }));
     }

@@ -8,9 +8,9 @@ use skill_state::audit::AuditMode;
 use term::{ErrorReport, GlobalArgs, Program, Ui, exit_code_section, note_waiting};
 
 use crate::commands::{
-    add, audit, bootstrap, cache, completions, config, diff, doctor, exec, gc, global, import,
-    init, install, list, lock, man, outdated, project, shell_init, skill, status, update, upgrade,
-    verify, why,
+    add, audit, bootstrap, cache, completions, config, diff, doctor, exec, find, gc, global,
+    import, init, install, list, lock, man, outdated, project, remove, shell_init, show, skill,
+    status, update, upgrade, verify, why,
 };
 use crate::context::Context;
 use crate::exit_code::ExitCode;
@@ -58,7 +58,9 @@ enum Command {
     Bootstrap(bootstrap::BootstrapArgs),
     Init(init::InitArgs),
     Add(add::AddArgs),
-    Remove(add::RemoveArgs),
+    Remove(remove::RemoveArgs),
+    Find(find::FindArgs),
+    Show(show::ShowArgs),
     Install(install::InstallArgs),
     Update(update::UpdateArgs),
     Upgrade(upgrade::UpgradeArgs),
@@ -144,7 +146,9 @@ fn dispatch(command: &Command, mut ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Bootstrap(args) => bootstrap::bootstrap(&mut context, args)?,
         Command::Init(args) => init::init(&mut context, args)?,
         Command::Add(args) => add::add(&mut context, args)?,
-        Command::Remove(args) => add::remove(&mut context, args)?,
+        Command::Remove(args) => remove::remove(&mut context, args)?,
+        Command::Find(args) => find::find(&mut context, args)?,
+        Command::Show(args) => show::show(&mut context, args)?,
         Command::Global(args) => global::global(&mut context, args)?,
         Command::Cache(args) => cache::cache(&mut context, args)?,
         Command::Install(args) => install::install(&mut context, args)?,

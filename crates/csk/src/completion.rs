@@ -10,9 +10,7 @@ use crate::context::Context;
 
 fn read() -> Option<(Context, Config)> {
     let context = Context::read(Ui::new(ColorChoice::Never)).ok()?;
-    let text = read_text(&context.config_path).ok()??;
-    let path = context.config_path.as_str();
-    let config = Config::parse(path, &text, context.user_home.as_ref()).0?;
+    let config = context.config_for_completion()?;
     Some((context, config))
 }
 

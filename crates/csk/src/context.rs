@@ -12,10 +12,10 @@ use std::time::Duration;
 use csk_core::audit::{AuditPrompt, Auditor};
 use csk_core::install::Environment;
 use csk_core::{
-    AdapterMode, CommandOrder, Config, LocalSources, ProjectEntry, SystemConfig, TIME_LIMIT,
-    edit_project,
+    AdapterMode, AgentSigns, CommandOrder, Config, ConfigBase, LocalSources, ProjectEntry,
+    SystemConfig, TIME_LIMIT, detected_agents, edit_project,
 };
-use skill::{Identifier, Severity};
+use skill::{Diagnostic, Identifier, Severity};
 use skill_fs::{AbsPath, Lock};
 use skill_state::audit::{AuditMode, ConfirmationRequest};
 use term::{ColorChoice, Failure, Ui, safe_line};
@@ -44,6 +44,8 @@ pub(crate) struct Context {
     /// The user's home folder, if `HOME` is set.
     pub(crate) user_home: Option<AbsPath>,
     pub(crate) config_path: AbsPath,
+    /// Whether `CSK_CONFIG` names the config file. Then it must exist.
+    is_config_named: bool,
     /// The folder that holds csk's state.
     pub(crate) home: AbsPath,
     now: jiff::Timestamp,
@@ -66,6 +68,9 @@ pub(crate) struct Context {
 
 /// The config of a user who has no config file.
 const EMPTY_CONFIG: &str = "{\n  \"schema_version\": 1\n}\n";
+
+/// The folder in csk's home for repositories, if no config sets `skills_root`.
+const REPOSITORIES: &str = "repositories";
 
 /// The config that applies to every user of the machine.
 const SYSTEM_CONFIG: &str = "/etc/cocoaskills/config.json";
@@ -98,6 +103,7 @@ impl Overrides {
             && is_allowed("skills_root", "CSK_SKILLS_ROOT", config)
         {
             config.skills_root = root.clone();
+            config.owns_repositories = false;
         }
         if let Some(locale) = &self.locale
             && is_allowed("preferred_locale", "CSK_LOCALE", config)
@@ -122,6 +128,7 @@ impl Overrides {
                 .into());
             }
             config.default_agents = ids;
+            config.detected_agents = None;
             config.from_environment.insert("default_agents");
         }
         if let Some(mode) = &self.adapter_mode
@@ -157,7 +164,9 @@ impl Context {
                 .map_err(|error| Failure::usage(format!("{name}: {error}"))),
         };
         let user_home = absolute("HOME")?;
-        let config_path = match (absolute("CSK_CONFIG")?, &user_home) {
+        let named_config = absolute("CSK_CONFIG")?;
+        let is_config_named = named_config.is_some();
+        let config_path = match (named_config, &user_home) {
             (Some(path), _) => path,
             (None, Some(home)) => home.join(".cocoaskills/config.json"),
             (None, None) => {
@@ -206,6 +215,7 @@ impl Context {
             cwd,
             user_home,
             config_path,
+            is_config_named,
             home,
             now,
             user,
@@ -220,28 +230,36 @@ impl Context {
         })
     }
 
-    /// Reads the config file; it is an error if there is none.
+    /// Reads the config file. Without one, csk uses its defaults, unless `CSK_CONFIG` names a file.
     pub(crate) fn config(&mut self) -> anyhow::Result<Config> {
         let path = self.config_path.clone();
         let system = self.system_config()?;
         let text = match fs::read_to_string(path.as_path()) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A system config that sets `skills_root` makes the user's file optional.
-                if system.as_ref().is_none_or(|system| !system.sets("skills_root")) {
+                // A system config that sets `skills_root` makes even a file in CSK_CONFIG optional.
+                let is_optional = system.as_ref().is_some_and(|system| system.sets("skills_root"));
+                if self.is_config_named && !is_optional {
                     return Err(Failure::usage(format!("no config file at `{path}`"))
-                        .with_hint("run `csk bootstrap` to create one")
+                        .with_hint(
+                            "CSK_CONFIG names this file: run `csk bootstrap` to create it, or unset CSK_CONFIG",
+                        )
                         .into());
                 }
                 EMPTY_CONFIG.to_owned()
             }
             Err(error) => return Err(Failure::files(format!("cannot read `{path}`"), error).into()),
         };
-        let home = self.user_home.as_ref();
-        let (config, problems) = Config::parse_over(path.as_str(), &text, home, system.as_ref());
+        let (config, problems) = self.parse(&text, system.as_ref());
         let Some(mut config) = config else {
             return Err(Failure::malformed(text, problems).into());
         };
+        if config.owns_repositories && config.default_agents.is_empty() {
+            let path = std::env::var_os("PATH");
+            let signs =
+                AgentSigns { home: self.user_home.as_ref(), path: path.as_deref(), project: None };
+            config.detected_agents = Some(detected_agents(&config.agents, signs));
+        }
         let ignored = self.overrides.apply(&mut config)?;
         for name in ignored {
             let file = system.as_ref().map_or(SYSTEM_CONFIG, |system| system.file.as_str());
@@ -254,6 +272,26 @@ impl Context {
             problems.into_iter().filter(|problem| problem.severity == Severity::Warning).collect();
         self.ui.problems(&text, &warnings)?;
         Ok(config)
+    }
+
+    /// Parses the config's text.
+    fn parse(
+        &self,
+        text: &str,
+        system: Option<&SystemConfig>,
+    ) -> (Option<Config>, Vec<Diagnostic>) {
+        let repositories = &self.own_repositories();
+        let base = ConfigBase { home: self.user_home.as_ref(), system, repositories };
+        Config::parse(self.config_path.as_str(), text, base)
+    }
+
+    /// Reads the config for completion; `None` if it is malformed.
+    pub(crate) fn config_for_completion(&self) -> Option<Config> {
+        let text = match fs::read_to_string(self.config_path.as_path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => EMPTY_CONFIG.to_owned(),
+            read => read.ok()?,
+        };
+        self.parse(&text, None).0
     }
 
     /// Reads the system config, if there is one.
@@ -361,9 +399,14 @@ impl Context {
         let system = self.system_config().ok().flatten();
         let text = fs::read_to_string(self.config_path.as_path())
             .unwrap_or_else(|_| EMPTY_CONFIG.to_owned());
-        let home = self.user_home.as_ref();
-        let parsed = Config::parse_over(self.config_path.as_str(), &text, home, system.as_ref());
-        parsed.0.map_or(CommandOrder::Last, |config| config.command_order)
+        self.parse(&text, system.as_ref())
+            .0
+            .map_or(CommandOrder::Last, |config| config.command_order)
+    }
+
+    /// Returns the folder for repositories that csk clones for itself.
+    pub(crate) fn own_repositories(&self) -> AbsPath {
+        self.home.join(REPOSITORIES)
     }
 
     /// Returns the environment of an install.
@@ -373,6 +416,7 @@ impl Context {
         Environment {
             home: self.home.clone(),
             skills_root: config.skills_root.clone(),
+            owns_repositories: config.owns_repositories,
             agents: config.agents.clone(),
             local: match (is_allowed, config.is_locked("allow_local_sources")) {
                 (true, _) => LocalSources::Allowed,

@@ -2,12 +2,14 @@
 
 use csk_core::SourceError;
 use csk_core::install::{RunError, SkillError};
+use csk_core::source::{OpenError, SourceSpecError};
 use skill_fs::{FsError, LockError};
 use skill_state::StateError;
 use term::{ErrorReport, FailureKind};
 
 use crate::commands::exec::ExecError;
 use crate::exit_code::ExitCode;
+use crate::project_edit::Refused;
 
 /// Returns the report to print for an error, with its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
@@ -21,6 +23,10 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
             }
             LockError::File(_) => of_kind(FailureKind::Files),
         };
+    }
+    if let Some(refused) = error.downcast_ref::<Refused>() {
+        let hint = refused.hint.clone();
+        return ErrorReport { exit_code: ExitCode::Failed.number(), hint, ..usual };
     }
     if let Some(error) = error.downcast_ref::<ExecError>() {
         return ErrorReport { exit_code: error.exit_code().number(), ..usual };
@@ -53,6 +59,12 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return error.hint();
     }
     if let Some(error) = error.downcast_ref::<SkillError>() {
+        return error.hint();
+    }
+    if let Some(error) = error.downcast_ref::<OpenError>() {
+        return error.hint();
+    }
+    if let Some(error) = error.downcast_ref::<SourceSpecError>() {
         return error.hint();
     }
     match error.downcast_ref::<RunError>() {

@@ -7,7 +7,9 @@ mod context;
 mod exit_code;
 mod failure;
 mod progress;
+mod project_edit;
 mod projects;
+mod prompt;
 
 fn main() -> std::process::ExitCode {
     term::main::<cli::Cli>()

@@ -5,9 +5,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use csk_core::install::Target;
+use csk_core::install::{AgentsFrom, Target};
 use csk_core::project::{Checkout, checkout, find_root};
-use csk_core::{Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile};
+use csk_core::{
+    AgentSigns, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, detected_agents,
+};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 use skill_fs::{AbsPath, read_text};
 
@@ -332,13 +334,24 @@ pub(crate) fn target(location: &ProjectLocation, file: Skillfile, config: &Confi
     let own = [&file.agents, &location.agents];
     let own = own.into_iter().filter(|_| !config.overrides_projects("default_agents"));
     let ids = own.chain([&config.default_agents]).find(|ids| !ids.is_empty());
-    let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
+    let (ids, agents_from) = match (ids, &config.detected_agents) {
+        (None, Some(detected)) => {
+            let project = Some(&location.root);
+            let signs = AgentSigns { home: None, path: None, project };
+            let in_project = detected_agents(&config.agents, signs);
+            let all: BTreeSet<String> = detected.iter().cloned().chain(in_project).collect();
+            (all.into_iter().collect(), AgentsFrom::Detection)
+        }
+        (ids, _) => (ids.cloned().unwrap_or_default(), AgentsFrom::Settings),
+    };
+    let agents = ids.iter().filter_map(|id| config.agents.find(id)).collect();
     Target {
         alias,
         scope: Scope::Project,
         adapter_base: location.root.clone(),
         root: location.root.clone(),
         agents,
+        agents_from,
         adapter_mode: config.adapter_mode,
         order: config.command_order,
         locale: file

@@ -16,6 +16,12 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Stands for every agent that reads the folders that agents share.
+    pub fn any() -> Self {
+        let user_adapter = Some(COMMON_HOME_FOLDER.to_owned());
+        Self { id: "agents".to_owned(), adapter: None, user_adapter }
+    }
+
     /// Returns the folder that needs entries in `scope`; a folder in the user's home starts with `~/`.
     pub fn folder(&self, scope: Scope) -> Option<String> {
         match scope {
@@ -70,6 +76,7 @@ const NATIVE: &[&str] = &[
     "codex",
     "cortex",
     "crush",
+    "cursor-agent",
     "deepagents",
     "devin",
     "dexto",
@@ -101,6 +108,7 @@ const HOME_FOLDERS: &[(&str, &str)] = &[
     ("cortex", ".snowflake/cortex/skills"),
     ("crush", ".config/crush/skills"),
     ("cursor", ".cursor/skills"),
+    ("cursor-agent", ".cursor/skills"),
     ("devin", ".config/devin/skills"),
     ("droid", ".factory/skills"),
     ("gemini-cli", ".gemini/skills"),
@@ -147,6 +155,12 @@ impl Agents {
         known.chain(custom).collect()
     }
 
+    /// Returns the ids of all agents.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        let known = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
+        known.chain(self.custom.iter().map(|agent| agent.id.as_str()))
+    }
+
     /// Returns the agent with this id.
     pub fn find(&self, id: &str) -> Option<Agent> {
         if let Some(agent) = self.custom.iter().find(|agent| agent.id == id) {
@@ -157,8 +171,7 @@ impl Agents {
 
     /// Returns the closest known id, for a "did you mean" hint.
     pub fn nearest(&self, id: &str) -> Option<String> {
-        let ids = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
-        let ids = ids.chain(self.custom.iter().map(|agent| agent.id.as_str()));
+        let ids = self.ids().collect::<Vec<_>>().into_iter();
         // A truncated name counts as a typo, too.
         let whole = ids.clone().find(|known| id.len() > 2 && known.starts_with(id));
         nearest(id, ids).or(whole).map(str::to_owned)

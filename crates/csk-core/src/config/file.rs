@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use skill::json::{Object, Text};
-use skill::{Code, Diagnostic, Identifier, RelPath};
+use skill::{Code, Identifier, RelPath};
 use skill_fs::AbsPath;
 
 use skill_state::audit::AuditMode;
@@ -61,6 +61,11 @@ impl AdapterMode {
 pub struct Config {
     /// The folder that holds the skill repositories.
     pub skills_root: AbsPath,
+    /// Whether no config sets `skills_root`. Then the repositories are csk's own, and csk may fetch them when it needs
+    /// to.
+    pub owns_repositories: bool,
+    /// The agents found on this machine, if no config sets agents; each project may have more.
+    pub detected_agents: Option<Vec<String>>,
     /// The locale for projects that do not set one.
     pub preferred_locale: Option<String>,
     /// The agents for projects that do not set any.
@@ -77,6 +82,8 @@ pub struct Config {
     pub audit: AuditMode,
     /// The user's own agents.
     pub agents: Agents,
+    /// The index files that `csk find` searches.
+    pub skill_indexes: Vec<AbsPath>,
     /// The projects, by checkout alias.
     pub projects: BTreeMap<Identifier, ProjectEntry>,
     /// The keys enforced by the system config.
@@ -103,6 +110,8 @@ impl Config {
     pub fn new(skills_root: AbsPath) -> Self {
         Self {
             skills_root,
+            owns_repositories: false,
+            detected_agents: None,
             preferred_locale: None,
             default_agents: Vec::new(),
             adapter_mode: AdapterMode::default(),
@@ -111,23 +120,35 @@ impl Config {
             command_order: CommandOrder::Last,
             audit: AuditMode::Off,
             agents: Agents::default(),
+            skill_indexes: Vec::new(),
             projects: BTreeMap::new(),
             locked: BTreeSet::new(),
             from_environment: BTreeSet::new(),
         }
     }
 
-    /// Parses the file; `home` replaces `~` in paths.
-    pub fn parse(
-        file: &str,
-        text: &str,
-        home: Option<&AbsPath>,
-    ) -> (Option<Self>, Vec<Diagnostic>) {
-        Self::parse_over(file, text, home, None)
+    /// Serializes the config for its file: sorted keys, two-space indent, without what csk chose itself.
+    pub fn to_json(&self) -> String {
+        let mut fields = self.fields();
+        if self.owns_repositories {
+            fields.remove("skills_root");
+        }
+        if self.detected_agents.is_some() {
+            fields.remove("default_agents");
+        }
+        format!("{:#}\n", json!(fields))
     }
 
-    /// Serializes the config with sorted keys and two-space indent.
-    pub fn to_json(&self) -> String {
+    /// Serializes the settings in effect, including what csk chose itself.
+    pub fn effective_json(&self) -> String {
+        let mut fields = self.fields();
+        if let Some(detected) = &self.detected_agents {
+            fields.insert("default_agents", detected.as_slice().into());
+        }
+        format!("{:#}\n", json!(fields))
+    }
+
+    fn fields(&self) -> BTreeMap<&'static str, Value> {
         let projects: Map<String, Value> = self
             .projects
             .iter()
@@ -165,23 +186,24 @@ impl Config {
             fields
                 .insert("agents", Value::Object(self.agents.custom().iter().map(agent).collect()));
         }
-        let object: Map<String, Value> =
-            fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        format!("{:#}\n", Value::Object(object))
+        if !self.skill_indexes.is_empty() {
+            let paths: Vec<&str> = self.skill_indexes.iter().map(AbsPath::as_str).collect();
+            fields.insert("skill_indexes", paths.into());
+        }
+        fields
     }
 }
 
-/// Reads the keys of a config. With `base`, `skills_root` may be missing.
+/// Reads the keys of a config. `base` has the `skills_root` if the config sets none.
 pub(crate) fn fields(
     object: &mut Object<'_, '_, '_>,
     home: Option<&AbsPath>,
-    base: Option<&Config>,
+    base: &Config,
 ) -> Option<Config> {
-    let root = match base {
-        Some(base) if !object.has("skills_root") => Some(base.skills_root.clone()),
-        _ => {
-            object.required("skills_root").and_then(|text| path(object, "skills_root", &text, home))
-        }
+    let root = if object.has("skills_root") {
+        object.required("skills_root").and_then(|text| path(object, "skills_root", &text, home))
+    } else {
+        Some(base.skills_root.clone())
     };
     let Some(root) = root else {
         object.abandon();
@@ -207,6 +229,9 @@ pub(crate) fn fields(
         config.command_order = CommandOrder::First;
     }
     config.audit = audit_mode(object);
+    for text in object.texts("skill_indexes") {
+        config.skill_indexes.extend(path(object, "skill_indexes", &text, home));
+    }
     let projects = object.entries("projects", |alias, entry| project(alias, entry, &agents, home));
     config.projects = projects.into_iter().collect();
     Some(config)
@@ -405,7 +430,10 @@ pub(crate) fn agent_ids(
 
 #[cfg(test)]
 mod tests {
+    use skill::Diagnostic;
+
     use super::*;
+    use crate::ConfigBase;
 
     const FULL: &str = r#"{
       "schema_version": 1,
@@ -420,7 +448,9 @@ mod tests {
 
     fn parse(text: &str) -> (Option<Config>, Vec<String>) {
         let home = AbsPath::new("/home/me").unwrap();
-        let (config, problems) = Config::parse("config.json", text, Some(&home));
+        let repositories = &AbsPath::new("/home/me/own").unwrap();
+        let base = ConfigBase { home: Some(&home), system: None, repositories };
+        let (config, problems) = Config::parse("config.json", text, base);
         let shown = |problem: &Diagnostic| format!("{}: {}", problem.code, problem.message);
         (config, problems.iter().map(shown).collect())
     }
@@ -437,6 +467,16 @@ mod tests {
             ("demo-ios", "demo")
         );
         assert_eq!(parse(&config.to_json()), (Some(config), Vec::new()));
+    }
+
+    #[test]
+    fn without_a_folder_for_repositories_they_are_csk_s_own() {
+        let own = parse("{\"schema_version\": 1}").0.unwrap();
+        assert!(own.owns_repositories);
+        assert_eq!(own.skills_root.as_str(), "/home/me/own");
+        assert!(!own.to_json().contains("skills_root"));
+        assert!(own.effective_json().contains("/home/me/own"));
+        assert!(!parse(FULL).0.unwrap().owns_repositories);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl SystemConfig {
                 }
             }
             let nowhere = AbsPath::new("/").ok()?;
-            let mut config = fields(object, home, Some(&Config::new(nowhere)))?;
+            let mut config = fields(object, home, &Config::new(nowhere))?;
             config.locked = locked;
             Some(Self { file: file.to_owned(), config, set })
         })
@@ -80,21 +80,31 @@ impl SystemConfig {
     }
 }
 
+/// What a user's config is read on top of.
+#[derive(Debug, Clone, Copy)]
+pub struct ConfigBase<'a> {
+    /// The user's home folder, which replaces `~` in paths.
+    pub home: Option<&'a AbsPath>,
+    /// The system config, if there is one.
+    pub system: Option<&'a SystemConfig>,
+    /// The folder for repositories if no config sets `skills_root`.
+    pub repositories: &'a AbsPath,
+}
+
 impl Config {
     /// Parses the user's config on top of the system config. The system config supplies unset and locked keys. Security
     /// settings can only be tightened.
-    pub fn parse_over(
-        file: &str,
-        text: &str,
-        home: Option<&AbsPath>,
-        system: Option<&SystemConfig>,
-    ) -> (Option<Self>, Vec<Diagnostic>) {
+    pub fn parse(file: &str, text: &str, base: ConfigBase<'_>) -> (Option<Self>, Vec<Diagnostic>) {
+        let ConfigBase { home, system, repositories } = base;
         read(file, text, |object| {
             object.schema_version(&[1])?;
             let places: BTreeMap<&str, Range<usize>> =
                 LOCKABLE.iter().filter_map(|key| Some((*key, object.key_range(key)?))).collect();
             let base = system.filter(|system| system.sets("skills_root"));
-            let mut config = fields(object, home, base.map(|system| &system.config))?;
+            let own = Self::new(repositories.clone());
+            let has_root = object.has("skills_root") || base.is_some();
+            let mut config = fields(object, home, base.map_or(&own, |system| &system.config))?;
+            config.owns_repositories = !has_root;
             let Some(system) = system else { return Some(config) };
             let (own, from) = (config.clone(), &system.config);
             let wins = |key: &str| {

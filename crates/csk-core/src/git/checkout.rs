@@ -25,6 +25,12 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<Unignored>, G
     }
 }
 
+/// Returns the root of the work tree that `folder` is in.
+pub fn work_tree_root(folder: &AbsPath) -> Result<Option<AbsPath>, GitError> {
+    let tree = WorkTree::containing(folder)?;
+    Ok(tree.and_then(|tree| AbsPath::new(tree.root).ok()))
+}
+
 /// Returns true if `root` is in a work tree.
 pub fn work_tree(root: &AbsPath) -> Result<bool, GitError> {
     WorkTree::containing(root).map(|tree| tree.is_some())

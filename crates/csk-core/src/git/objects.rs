@@ -83,6 +83,12 @@ impl Objects {
         Ok(id.to_string())
     }
 
+    /// Returns true if the repository contains this commit.
+    pub(crate) fn has_commit(&self, commit: &Commit) -> bool {
+        let id = self.id(commit.as_str());
+        id.is_ok_and(|id| self.find(id, Kind::Commit, &mut Decompress::new(true)).is_ok())
+    }
+
     /// Reads all files of a tree.
     pub fn snapshot(&self, tree: &str) -> Result<Snapshot, SourceError> {
         let tree_id = self.id(tree)?;
@@ -148,7 +154,11 @@ impl Objects {
         Snapshot::new(tree.to_owned(), files)
     }
 
-    fn content(&self, id: ObjectId, zlib: &mut Decompress) -> Result<Content, SourceError> {
+    pub(super) fn content(
+        &self,
+        id: ObjectId,
+        zlib: &mut Decompress,
+    ) -> Result<Content, SourceError> {
         let object = self.object(&id);
         // Most objects of a small repository are loose.
         let size = match object.loose(Kind::Blob, zlib)? {
@@ -170,7 +180,7 @@ impl Objects {
     }
 
     /// Reads a commit or a tree.
-    fn find(
+    pub(super) fn find(
         &self,
         id: ObjectId,
         kind: Kind,
@@ -214,7 +224,7 @@ impl Objects {
         Ok(self.store.get_or_init(|| handle))
     }
 
-    fn id(&self, digits: &str) -> Result<ObjectId, SourceError> {
+    pub(super) fn id(&self, digits: &str) -> Result<ObjectId, SourceError> {
         ObjectId::from_hex(digits.as_bytes()).map_err(|error| self.broken(&error))
     }
 
@@ -223,7 +233,7 @@ impl Objects {
         SourceError::BadName { path: self.repository.to_string(), reason }
     }
 
-    fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
+    pub(super) fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
         broken(&self.repository, error)
     }
 }

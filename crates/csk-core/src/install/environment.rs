@@ -10,7 +10,7 @@ use std::time::Duration;
 use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
-use super::sources::{clone_missing, declared};
+use super::sources::{clone_missing, declared, fetch_locked};
 use super::{ResolveRules, SkillError, Target};
 use crate::operations::audit::Auditor;
 use crate::{Agents, LocalSources, Progress};
@@ -22,6 +22,8 @@ pub struct Environment {
     pub home: AbsPath,
     /// The folder with the skill repositories.
     pub skills_root: AbsPath,
+    /// Whether the repositories are csk's own, so that an install may fetch a missing commit.
+    pub owns_repositories: bool,
     /// The agents that csk supports.
     pub agents: Agents,
     /// Whether cloning from local paths is allowed.
@@ -104,7 +106,13 @@ impl Environment {
         progress: &dyn Progress,
     ) -> Result<(BTreeMap<Identifier, SkillError>, Option<Lock>), RunError> {
         let failed = match (mode, network) {
-            (Mode::Apply, Network::Allowed) => clone_missing(self, declared(targets), progress),
+            (Mode::Apply, Network::Allowed) => {
+                let mut failed = clone_missing(self, declared(targets), progress);
+                if self.owns_repositories {
+                    failed.extend(fetch_locked(self, targets, progress));
+                }
+                failed
+            }
             (Mode::DryRun, _) | (_, Network::Refused) => BTreeMap::new(),
         };
         Ok((failed, self.lock_for(mode)?))

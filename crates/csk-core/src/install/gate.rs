@@ -8,7 +8,7 @@ use std::sync::Arc;
 use skill::Identifier;
 
 use super::locking::wrong_bundle;
-use super::plan::{Assessment, Facts, Need};
+use super::plan::{Assessment, Facts, IgnoreFile, IgnoreRules, Need};
 use super::project_checks::{CommandConflicts, UnignoredEntries};
 use super::{ContextState, Environment, IgnorePolicy, Plan, Prepared, ProjectError, SkillError};
 use crate::Declaration;
@@ -76,7 +76,7 @@ pub(super) fn gate_content(
 }
 
 /// Checks a plan. It is refused if two skills provide the same command, if git tracks files in the command folder, or
-/// if git would not ignore what csk writes.
+/// if git would not ignore what csk writes. Folders of agents that only this machine has are ignored privately.
 pub(super) fn gate_project(
     mut plan: Plan,
     CommandConflicts { tracked, shadowed }: CommandConflicts,
@@ -93,10 +93,12 @@ pub(super) fn gate_project(
         if let Some(rule) = open.rule {
             return Err(ProjectError::Unignored { entries: open.entries, rule });
         }
-        match ignore {
+        let file = match ignore {
+            IgnorePolicy::Fix => IgnoreFile::Shared,
+            IgnorePolicy::Require if open.is_private => IgnoreFile::Private,
             IgnorePolicy::Require => return Err(ProjectError::NotIgnored(open.entries)),
-            IgnorePolicy::Fix => plan.ignore = open.entries,
-        }
+        };
+        plan.ignore = IgnoreRules { file, entries: open.entries };
     }
     plan.warnings.extend(shadowed);
     Ok(Gated { value: plan, warnings: Vec::new() })
@@ -122,7 +124,7 @@ pub(super) fn revoked(
 
 /// Returns the sources of a skill if any revocation depends on them: the declared URL, the repository's origin, and the
 /// repository's path.
-fn sources(environment: &Environment, skill: &Declaration) -> Vec<String> {
+pub(crate) fn sources(environment: &Environment, skill: &Declaration) -> Vec<String> {
     if !environment.auditor.needs_sources() {
         return Vec::new();
     }

@@ -75,12 +75,41 @@ pub struct Plan {
     pub collisions: Vec<Collision>,
     /// Env files to write.
     pub env: Vec<EnvFile>,
-    /// Entries to add to `.gitignore` before anything else is written.
-    pub ignore: Vec<String>,
+    /// Ignore rules to add before anything else is written.
+    pub ignore: IgnoreRules,
     /// Warnings about the project.
     pub warnings: Vec<String>,
     /// Notes about the project.
     pub notes: Vec<String>,
+}
+
+/// Ignore rules to add.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IgnoreRules {
+    /// The file that they are added to.
+    pub file: IgnoreFile,
+    /// The rules.
+    pub entries: Vec<String>,
+}
+
+/// A file with ignore rules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IgnoreFile {
+    /// `.gitignore`, which every clone has.
+    #[default]
+    Shared,
+    /// `.git/info/exclude`, which only this clone has.
+    Private,
+}
+
+impl IgnoreFile {
+    /// Returns its path.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shared => ".gitignore",
+            Self::Private => ".git/info/exclude",
+        }
+    }
 }
 
 /// Everything to be done for one skill. Its text, agent entries and commands change together or not at all.
@@ -288,7 +317,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         commands: commands.all,
         collisions: commands.collisions,
         env: env.into_iter().cloned().collect(),
-        ignore: Vec::new(),
+        ignore: IgnoreRules::default(),
         warnings,
         notes: commands.notes,
     }

@@ -12,8 +12,9 @@ use skill_fs::{AbsPath, write_file};
 
 use super::hook::shadowing;
 use super::observe::ObservedAdapter;
-use super::{BIN, Environment, Observed, Plan, ProjectError, SKILLS, Target};
-use crate::git::checkout::tracked;
+use super::plan::{IgnoreFile, IgnoreRules};
+use super::{AgentsFrom, BIN, Environment, Observed, Plan, ProjectError, SKILLS, Target};
+use crate::git::checkout::{ExcludeFile, exclude_file, tracked};
 use crate::{CommandOrder, Scope, not_ignored, with_block};
 
 /// The folders below `.agents` that csk writes to.
@@ -34,6 +35,8 @@ pub(super) struct UnignoredEntries {
     pub(super) entries: Vec<String>,
     /// A rule that no entry in the project's `.gitignore` can override.
     pub(super) rule: Option<String>,
+    /// Whether only this machine needs the entries: they are folders of agents that csk detected here.
+    pub(super) is_private: bool,
 }
 
 /// Finds conflicts with the commands of a plan, if it changes anything or the command folder is not empty.
@@ -119,23 +122,52 @@ pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
     Ok(())
 }
 
-/// Adds a plan's entries to `.gitignore` and checks that git then ignores what csk writes.
+/// Adds a plan's ignore rules and checks that git then ignores what csk writes.
 pub(super) fn write_ignore(target: &Target, plan: &Plan) -> Result<(), ProjectError> {
-    if plan.ignore.is_empty() {
+    write_rules(target, &plan.ignore)
+}
+
+fn write_rules(target: &Target, rules: &IgnoreRules) -> Result<(), ProjectError> {
+    let IgnoreRules { file, entries } = rules;
+    if entries.is_empty() {
         return Ok(());
     }
-    let path = target.root.join(".gitignore");
+    let (path, entries) = match file {
+        IgnoreFile::Shared => (target.root.join(".gitignore"), entries.clone()),
+        // These rules are relative to the root of the repository, which may be above the project.
+        IgnoreFile::Private => {
+            let entries = entries.iter().map(|entry| format!("**/{entry}")).collect();
+            match exclude_file(&target.root) {
+                Ok(ExcludeFile::File(path)) => (path, entries),
+                Ok(ExcludeFile::NoRepository | ExcludeFile::Elsewhere(_)) => {
+                    return Err(ProjectError::NotIgnored(rules.entries.clone()));
+                }
+                Err(error) => return Err(ProjectError::Files(error.to_string())),
+            }
+        }
+    };
     let old = match fs::read_to_string(path.as_path()) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(ProjectError::Files(format!("cannot read `{path}`: {error}"))),
     };
-    let text = with_block(&old, &plan.ignore.join("\n"));
+    let text = with_block(&old, &entries.join("\n"));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder.as_path())
+            .map_err(|error| ProjectError::Files(format!("cannot create `{folder}`: {error}")))?;
+    }
     write_file(&path, text.as_bytes()).map_err(|error| ProjectError::Files(error.to_string()))?;
     match unignored(target)? {
         still if still.is_empty() => Ok(()),
         still => Err(ProjectError::NotIgnored(still)),
     }
+}
+
+/// Adds the missing ignore rules of a project to its `.gitignore`; returns them.
+pub fn add_ignore_rules(target: &Target) -> Result<IgnoreRules, ProjectError> {
+    let rules = IgnoreRules { file: IgnoreFile::Shared, entries: unignored(target)? };
+    write_rules(target, &rules)?;
+    Ok(rules)
 }
 
 /// Returns the ignore entries of a project that are not in effect yet.
@@ -166,7 +198,10 @@ fn unignored_entries(target: &Target) -> Result<UnignoredEntries, ProjectError> 
         .map(|(entry, _)| entry.clone())
         .collect();
     entries.dedup();
-    Ok(UnignoredEntries { entries, rule })
+    let is_private = target.agents_from == AgentsFrom::Detection
+        && entries.iter().all(|entry| entry != ".agents/")
+        && matches!(exclude_file(&target.root), Ok(ExcludeFile::File(_)));
+    Ok(UnignoredEntries { entries, rule, is_private })
 }
 
 /// Returns paths that csk writes in the folder of an ignore entry.

@@ -7,7 +7,7 @@ use skill_fs::AbsPath;
 
 use super::fill_store::StoreResults;
 use super::plan::{Action, Collision, Remove, SkillPlan};
-use super::{Applied, BIN, Mode, Plan, SKILLS, SkillError, Target};
+use super::{Applied, BIN, IgnoreRules, Mode, Plan, SKILLS, SkillError, Target};
 use crate::{Commit, Declaration};
 
 /// The result for a project.
@@ -15,8 +15,8 @@ use crate::{Commit, Declaration};
 pub struct ProjectReport {
     /// Its name in messages.
     pub alias: String,
-    /// Entries added to its `.gitignore`, or that would be in a dry run.
-    pub ignored: Vec<String>,
+    /// Ignore rules that were added, or would be in a dry run.
+    pub ignored: IgnoreRules,
     /// Warnings about the project.
     pub warnings: Vec<String>,
     /// Changes that belong to no skill, one line each.
@@ -118,7 +118,7 @@ impl ProjectError {
     }
 
     /// Returns the report of a project in which nothing was done.
-    pub(super) fn report(self, target: &Target, ignored: Vec<String>) -> ProjectReport {
+    pub(super) fn report(self, target: &Target, ignored: IgnoreRules) -> ProjectReport {
         ProjectReport {
             alias: target.alias.clone(),
             ignored,
@@ -150,8 +150,8 @@ pub(super) struct PlanResults<'a> {
     pub(super) applied: &'a [Applied],
     /// The results of writing command files.
     pub(super) stored: &'a StoreResults,
-    /// Entries added to `.gitignore`, or that would be in a dry run.
-    pub(super) ignored: Vec<String>,
+    /// Ignore rules that were added, or would be in a dry run.
+    pub(super) ignored: IgnoreRules,
     /// Whether the plan was applied.
     pub(super) mode: Mode,
 }

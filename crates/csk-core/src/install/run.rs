@@ -20,9 +20,9 @@ use super::report::PlanResults;
 use super::sources::check_root;
 use super::{
     Applied, ApplyContext, CacheMode, Consumers, ContextState, Environment, IgnorePolicy,
-    InstallOptions, LockfileMode, Mode, Observed, Plan, ProjectError, ProjectReport, Resolution,
-    ResolveRules, RunError, SkillError, Store, Target, Upgrade, apply, finish_interrupted, observe,
-    plan, report, resolve,
+    IgnoreRules, InstallOptions, LockfileMode, Mode, Observed, Plan, ProjectError, ProjectReport,
+    Resolution, ResolveRules, RunError, SkillError, Store, Target, Upgrade, apply,
+    finish_interrupted, observe, plan, report, resolve,
 };
 use crate::operations::audit::Auditor;
 use crate::operations::gc::{has_garbage, mark_garbage};
@@ -68,7 +68,7 @@ pub fn install(
             let _running = is_busy.then(|| progress.begin(work));
             let mut report = match planned {
                 Ok(planned) => run.execute(planned, &stored, mode),
-                Err(error) => error.report(target, Vec::new()),
+                Err(error) => error.report(target, IgnoreRules::default()),
             };
             match (mode, rules.lock) {
                 (Mode::DryRun, _) | (_, LockfileMode::Require) => {}
@@ -129,8 +129,8 @@ struct ObservedProject<'a> {
 struct PlannedProject<'a> {
     project: ObservedProject<'a>,
     plan: Gated<Plan>,
-    /// Entries added to `.gitignore`.
-    ignored: Vec<String>,
+    /// Ignore rules that were added.
+    ignored: IgnoreRules,
 }
 
 impl<'a> Run<'a> {
@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
         }
         let mut project = planned.project;
         project.contents.extend(failed.into_iter().map(|(name, error)| (name, Err(error))));
-        // By now the entries are in `.gitignore`.
+        // By now the ignore rules are in effect.
         let replanned = self.planned(project, ignore)?;
         Ok(PlannedProject { ignored: planned.ignored, ..replanned })
     }
@@ -300,7 +300,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Adds missing entries to each project's `.gitignore`, so that git ignores csk's files from the start.
+/// Adds missing ignore rules to each project, so that git ignores csk's files from the start.
 fn write_ignores(projects: &mut [Result<PlannedProject<'_>, ProjectError>]) {
     for entry in projects {
         if let Ok(planned) = entry

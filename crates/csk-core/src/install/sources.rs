@@ -11,7 +11,9 @@ use skill::Identifier;
 use skill_fs::{AbsPath, Lock, LockError};
 
 use super::{Environment, RunError, SkillError, Target};
-use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin, redacted};
+use crate::{
+    Declaration, Fetched, GitError, Progress, Repository, Work, clone, fetch, origin, redacted,
+};
 
 /// The name prefix of an unfinished clone.
 const STAGED: &str = ".csk-clone-";
@@ -58,17 +60,24 @@ pub fn update(
         return Err(RunError::SkillsRoot(message));
     }
     let fetch_one = |name: String| {
-        let repository = root.join(&name);
-        let fetched = origin(&repository).and_then(|url| {
-            let Some(url) = url else { return Ok(Fetched::NoRemote) };
-            let _lock = lock(environment, &name)?;
-            let running = progress.begin(Work::Fetch { source: &name });
-            let local = environment.local.of_clone();
-            fetch(&repository, &url, local, running.as_ref()).map(|()| Fetched::Done)
-        });
+        let fetched = fetch_repository(environment, &name, progress);
         (name, fetched)
     };
     Ok(in_parallel(|| names.into_par_iter().map(fetch_one).collect()))
+}
+
+/// Fetches the repository `name` under `skills_root` from its origin.
+pub(crate) fn fetch_repository(
+    environment: &Environment,
+    name: &str,
+    progress: &dyn Progress,
+) -> Result<Fetched, GitError> {
+    let repository = environment.skills_root.join(name);
+    let Some(url) = origin(&repository)? else { return Ok(Fetched::NoRemote) };
+    let _lock = lock(environment, name)?;
+    let running = progress.begin(Work::Fetch { source: name });
+    let local = environment.local.of_clone();
+    fetch(&repository, &url, local, running.as_ref()).map(|()| Fetched::Done)
 }
 
 /// Returns every declared skill.
@@ -104,8 +113,44 @@ pub(crate) fn clone_missing<'a>(
     in_parallel(|| missing.into_par_iter().filter_map(clone_one).collect())
 }
 
+/// Fetches the repositories that lack a locked commit, or a tag or branch that is not locked yet; returns the ones that
+/// failed. Everything else is used as it is.
+pub(crate) fn fetch_locked(
+    environment: &Environment,
+    targets: &[Target],
+    progress: &dyn Progress,
+) -> BTreeMap<Identifier, SkillError> {
+    let is_missing = |target: &Target, skill: &Declaration| {
+        let path = environment.skills_root.join(skill.source.as_str());
+        // Other problems of a repository are reported when it is used.
+        let Ok(repository) = Repository::open(&path) else { return false };
+        match target.lock.as_ref().and_then(|lock| lock.get(skill)) {
+            Some(locked) => !repository.objects().has_commit(&locked.commit),
+            None => repository.resolve(&skill.reference).is_err(),
+        }
+    };
+    let mut missing: BTreeMap<&Identifier, &Declaration> = BTreeMap::new();
+    for target in targets {
+        let skills = target.skills.iter().filter(|skill| is_missing(target, skill));
+        missing.extend(skills.map(|skill| (&skill.source, skill)));
+    }
+    let fetch_one = |(source, skill): (&Identifier, &Declaration)| {
+        let fetched = fetch_repository(environment, source.as_str(), progress);
+        let failed = |error: GitError| SkillError::Clone {
+            skill: skill.name.to_string(),
+            url: redacted(skill.git.as_deref().unwrap_or(source.as_str())),
+            source: error,
+        };
+        fetched.err().map(|error| (source.clone(), failed(error)))
+    };
+    if missing.is_empty() {
+        return BTreeMap::new();
+    }
+    in_parallel(|| missing.into_par_iter().filter_map(fetch_one).collect())
+}
+
 /// Clones to a temporary folder, then renames it, so that a repository is never incomplete.
-fn clone_repository(
+pub(crate) fn clone_repository(
     environment: &Environment,
     source: &Identifier,
     url: &str,

@@ -24,6 +24,8 @@ pub struct Target {
     pub adapter_base: AbsPath,
     /// The agents, in order.
     pub agents: Vec<Agent>,
+    /// Where the list of agents comes from.
+    pub agents_from: AgentsFrom,
     /// How csk creates the agents' entries.
     pub adapter_mode: AdapterMode,
     /// Where the commands go on PATH.
@@ -34,6 +36,15 @@ pub struct Target {
     pub skills: Vec<Declaration>,
     /// The lockfile, if the project has one.
     pub lock: Option<Lockfile>,
+}
+
+/// Where a list of agents comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentsFrom {
+    /// The project, the config or the environment.
+    Settings,
+    /// What csk found on this machine.
+    Detection,
 }
 
 impl Target {

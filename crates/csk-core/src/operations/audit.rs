@@ -11,8 +11,8 @@ use skill_audit::BundleReport;
 use skill_fs::{AbsPath, FsError, Root};
 use skill_state::StateError;
 use skill_state::audit::{
-    AuditMode, AuditPolicy, AuditSubject, ConfirmationRequest, Decision, MAX_AUDITED_BYTES,
-    Verdicts, decide,
+    AuditMode, AuditPolicy, AuditSubject, Clearance, ClearanceInputs, ConfirmationRequest,
+    Decision, MAX_AUDITED_BYTES, Verdicts, clear, decide,
 };
 
 use skill_state::audit::Bundle;
@@ -171,6 +171,18 @@ impl Auditor {
     /// Returns why a bundle or one of its sources is revoked.
     pub(crate) fn revoked(&self, bundle: &str, sources: &[String]) -> Option<&str> {
         self.policy.revocation(bundle, sources).map(|revoked| revoked.reason.as_str())
+    }
+
+    /// Returns whether the audit allows a skill that is about to be added: a blocked or revoked one never, and one that
+    /// needs review only after confirmation.
+    pub(crate) fn clearance(&self, found: &BundleReport, sources: &[String]) -> Clearance {
+        let mode = self.mode.max(AuditMode::Advisory);
+        let inputs = ClearanceInputs {
+            reports: std::slice::from_ref(found),
+            bundles: &[found.bundle.to_string()],
+            sources,
+        };
+        clear(mode, &self.policy, &inputs)
     }
 
     /// Returns true if any source is revoked.

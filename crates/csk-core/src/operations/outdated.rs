@@ -7,6 +7,7 @@ use skill::{Identifier, RefKind};
 
 use crate::install::sources::in_parallel;
 use crate::install::{Environment, Network, ProjectError, Target, status};
+use crate::source::VersionTag;
 use crate::{
     Commit, Declaration, GitError, Progress, Reference, Repository, Work, origin, remote_refs,
 };
@@ -155,38 +156,13 @@ fn newest(refs: &BTreeMap<String, String>, skill: &Declaration) -> Option<String
     if skill.reference.kind != RefKind::Tag {
         return None;
     }
-    let declared = Version::of(&skill.reference.name)?;
+    let declared = VersionTag::of(&skill.reference.name)?;
     let tags = refs.keys().filter_map(|name| name.strip_prefix("refs/tags/"));
-    let newer = tags.filter_map(|tag| Some((Version::of(tag)?, tag))).filter(|(version, _)| {
-        version.prefix == declared.prefix && *version > declared && !version.is_prerelease
-    });
-    newer.max().map(|(_, tag)| tag.to_owned())
-}
-
-/// A tag that is a version: a prefix before the first digit, then numbers.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Version<'a> {
-    prefix: &'a str,
-    numbers: Vec<u64>,
-    /// A version without a pre-release suffix is newer than one with it.
-    is_release: bool,
-    rest: &'a str,
-    is_prerelease: bool,
-}
-
-impl<'a> Version<'a> {
-    fn of(tag: &'a str) -> Option<Self> {
-        let start = tag.find(|c: char| c.is_ascii_digit())?;
-        let (prefix, version) = tag.split_at(start);
-        let (numbers, rest) = version.split_once(['-', '+']).unwrap_or((version, ""));
-        let numbers: Option<Vec<u64>> = numbers.split('.').map(|part| part.parse().ok()).collect();
-        let mut numbers = numbers?;
-        while numbers.last() == Some(&0) {
-            numbers.pop();
-        }
-        let is_prerelease = version.contains('-');
-        Some(Self { prefix, numbers, is_release: !is_prerelease, rest, is_prerelease })
-    }
+    let versions = tags.filter_map(VersionTag::of);
+    let newer = versions.filter(|version| version.is_newer_than(&declared));
+    let newer = newer.filter(|version| !version.is_prerelease);
+    let newest = newer.reduce(|best, one| if one.is_newer_than(&best) { one } else { best });
+    newest.map(|version| version.tag.to_owned())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use csk_core::{Agents, Config, Ledger, Lockfile, Skillfile, schemas};
+use csk_core::{Agents, Config, ConfigBase, Ledger, Lockfile, Skillfile, schemas};
 use expect_test::expect_file;
 use serde_json::Value;
 use skill::{Diagnostic, Manifest, Marker, Severity, TreeEntry};
@@ -74,7 +74,9 @@ fn parser_and_schema_agree_on_skillfiles() {
 #[test]
 fn parser_and_schema_agree_on_configs() {
     let home = AbsPath::new("/home/me").unwrap();
-    let parse = |text: &str| Config::parse("f", text, Some(&home)).1;
+    let repositories = &AbsPath::new("/home/me/own").unwrap();
+    let base = ConfigBase { home: Some(&home), system: None, repositories };
+    let parse = |text: &str| Config::parse("f", text, base).1;
     check(
         "config",
         parse,
@@ -92,7 +94,10 @@ fn parser_and_schema_agree_on_configs() {
                 true,
                 r#"{"schema_version": 1, "skills_root": "/s", "agents": {"mine": {"project_path": ".mine"}}}"#,
             ),
-            (false, r#"{"schema_version": 1}"#),
+            (true, r#"{"schema_version": 1}"#),
+            (true, r#"{"schema_version": 1, "skill_indexes": ["/i.json"]}"#),
+            (false, r#"{"schema_version": 1, "skill_indexes": "/i.json"}"#),
+            (false, r#"{"schema_version": 1, "skill_indexes": ["i.json"]}"#),
             (false, r#"{"schema_version": "1", "skills_root": "/s"}"#),
             (false, r#"{"schema_version": 1, "skills_root": "s"}"#),
             (false, r#"{"schema_version": 1, "skills_root": "/s", "adapter_mode": "hardlink"}"#),

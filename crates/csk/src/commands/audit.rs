@@ -1,6 +1,7 @@
 //! `csk audit`: static analysis of skills, before or after they are installed.
 
 mod find;
+mod folders;
 mod inspect;
 mod list;
 mod policy;
@@ -17,6 +18,7 @@ use term::{Failure, HelpText};
 
 use inspect::{InspectedSkill, fails, inspect};
 
+use crate::commands::install::network;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 
@@ -37,13 +39,14 @@ A revoked skill is always shown as REVOKED.
 Targets:
   (none)        the enclosing project's skills
   SKILL         a skill declared by the project
-  DIR           a skill folder, or a folder of skill folders
-  REPO@REF      a repository (its name under skills_root, or its path) at a tag, branch or commit
+  DIR           a folder: every skill in it, at any depth
+  SOURCE        what `csk add` accepts: owner/repo, a URL, a repository's name or path, each with an
+                optional @REF; all skills of that version, without installing anything
 `list` and `verify` are subcommands; use `./list` to audit a folder of that name.
 
 Reads:  the skill files; audit/policy.json in csk's home folder; config.json and the repositories if
         the target requires them
-Writes: the --output file; audit/policy.json with --allow, --revoke and --suppress;
+Writes: repositories/ in csk's home folder, if a source is not cloned yet; the --output file; audit/policy.json with --allow, --revoke and --suppress;
         audit/verdicts/ in csk's home folder (verdicts for commits)
 Your decisions are stored only in csk's home folder; a skill cannot ship decisions of its own.",
     exit_codes: &[
@@ -55,6 +58,8 @@ Your decisions are stored only in csk's home folder; a skill cannot ship decisio
     examples: &[
         "csk audit",
         "csk audit ./skills/pdf",
+        "csk audit acme/skills",
+        "csk audit https://github.com/acme/skills/tree/main/skills/pdf",
         "csk audit skill-pdf@v1.2.0 --json",
         "csk audit --diff skill-pdf@v1.2.0 skill-pdf@v1.3.0",
         "csk audit --html --output report.html",
@@ -72,7 +77,7 @@ pub(crate) struct AuditArgs {
     #[command(subcommand)]
     command: Option<AuditCommand>,
     /// What to audit [default: the enclosing project's skills]
-    #[arg(value_name = "SKILL|DIR|REPO@REF")]
+    #[arg(value_name = "SKILL|DIR|SOURCE", add = term::names(crate::completion::repositories))]
     target: Option<String>,
     /// Show the capabilities gained and lost between two versions. With only A, a skill name, compare its installed version with the declared one
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
@@ -95,6 +100,9 @@ pub(crate) struct AuditArgs {
     /// Date on which the suppression expires
     #[arg(long, value_name = "DATE", requires = "suppress")]
     expires: Option<String>,
+    /// Do not use the network; use only repositories that are already cloned
+    #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    offline: bool,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -145,7 +153,8 @@ pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> anyhow::Result<E
     if !args.diff.is_empty() {
         return diff(context, args, &policy);
     }
-    let found = find::bundles(context, args.target.as_deref())?;
+    let network = network(args.offline || context.is_frozen);
+    let found = find::bundles(context, args.target.as_deref(), network)?;
     let inspected = inspect(context, found, &policy)?;
     if let Some(fingerprint) = &args.suppress {
         let expires = args.expires.as_deref();
@@ -161,9 +170,13 @@ fn load(context: &Context) -> anyhow::Result<AuditPolicy> {
 }
 
 fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow::Result<ExitCode> {
+    let network = network(args.offline || context.is_frozen);
     let (old, new) = match args.diff.as_slice() {
-        [one, other] => (find::bundles(context, Some(one))?, find::bundles(context, Some(other))?),
-        [one] => (find::installed(context, one)?, find::bundles(context, Some(one))?),
+        [one, other] => (
+            find::bundles(context, Some(one), network)?,
+            find::bundles(context, Some(other), network)?,
+        ),
+        [one] => (find::installed(context, one)?, find::bundles(context, Some(one), network)?),
         _ => {
             return Err(
                 Failure::usage("--diff takes two versions, or one skill in the project").into()

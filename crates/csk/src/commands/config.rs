@@ -16,7 +16,7 @@ Reads:  /etc/cocoaskills/config.json, ~/.cocoaskills/config.json (or the file in
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage error, or the config is missing or malformed"),
+        ExitCode::Usage.when("usage error, or the config is malformed, or CSK_CONFIG names a missing file"),
     ],
     examples: &[
         "csk config show",
@@ -27,16 +27,16 @@ Writes: nothing",
 
 const GROUP: HelpText = HelpText {
     text: "\
-Shows the configuration. Run `csk bootstrap` to create the config file, then edit it with any editor.
+Shows the configuration. No config file is needed: `csk bootstrap` creates one with your preferences.
 
 Reads:  /etc/cocoaskills/config.json, ~/.cocoaskills/config.json (or the file in CSK_CONFIG)
 Writes: nothing
 
 Keys of config.json:
   schema_version          1
-  skills_root             folder that contains the skill repositories
+  skills_root             folder that contains the skill repositories (default: repositories/ in csk's home folder)
   preferred_locale        locale for projects that do not set one
-  default_agents          agents for projects that do not set any
+  default_agents          agents for projects that do not set any (default, without skills_root: those on this machine)
   adapter_mode            auto, symlink or copy: how skills are added to agent folders
   audit                   off, advisory or strict: how strictly installs are audited; flags and CSK_AUDIT can only \
 make it stricter
@@ -44,6 +44,7 @@ make it stricter
   commands_first          true: skill commands come before your own programs on PATH
   worktree_alias_pattern  regular expression for task IDs in branch names
   agents                  {ID: {project_path, user_path}}: custom agents, or different folders for built-in agents
+  skill_indexes           index files that `csk find` searches
   projects                {ALIAS: {path, agents, project_alias, checkout_alias}}
 
 /etc/cocoaskills/config.json applies to all users of this machine. It supports the same keys except `projects`, plus:
@@ -54,7 +55,7 @@ CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (comma-separated) and CSK_ADAPTER_MODE o
 CSK_AUDIT can only make `audit` stricter.",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage error, or the config is missing or malformed"),
+        ExitCode::Usage.when("usage error, or the config is malformed, or CSK_CONFIG names a missing file"),
     ],
     examples: &[
         "csk config show",
@@ -90,7 +91,7 @@ pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> anyhow::Result
                     file: context.config_path.to_string(),
                     home: context.home.to_string(),
                     locked: config.locked.iter().cloned().collect(),
-                    config: serde_json::from_str(&config.to_json()).unwrap_or_default(),
+                    config: serde_json::from_str(&config.effective_json()).unwrap_or_default(),
                 };
                 context.ui.json(&output)?;
                 return Ok(ExitCode::Done);
@@ -99,7 +100,7 @@ pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> anyhow::Result
             context
                 .ui
                 .error(&format!("config: {path}\nhome: {}\n", safe_line(context.home.as_str())))?;
-            context.ui.out(&config.to_json())?;
+            context.ui.out(&config.effective_json())?;
             Ok(ExitCode::Done)
         }
     }

@@ -100,7 +100,15 @@ pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> anyhow::Result
     git(&mut checks);
     match context.config() {
         Ok(config) => {
-            checks.ok("config", format!("read {}", context.config_path));
+            let is_file = context.config_path.as_path().exists();
+            checks.ok(
+                "config",
+                match is_file {
+                    true => format!("read {}", context.config_path),
+                    false => "no config file; csk uses its defaults".to_owned(),
+                },
+            );
+            detected(&config, &mut checks);
             configured(&config, &mut checks);
             targets(context, &config, args, &mut checks)?;
             caches(context, &config, &mut checks);
@@ -161,6 +169,15 @@ fn git(checks: &mut Checks) {
     }
 }
 
+/// Shows the agents that csk found on this machine, if no config sets any.
+fn detected(config: &Config, checks: &mut Checks) {
+    match config.detected_agents.as_deref() {
+        None => {}
+        Some([]) => checks.ok("agents", "no agents detected; csk uses .agents/skills"),
+        Some(ids) => checks.ok("agents", format!("detected: {}", ids.join(", "))),
+    }
+}
+
 /// Checks the folders that the config refers to.
 fn configured(config: &Config, checks: &mut Checks) {
     let root = &config.skills_root;
@@ -183,6 +200,8 @@ fn configured(config: &Config, checks: &mut Checks) {
                 "remove it, or let the next clone of the same repository clean it up",
             );
         }
+    } else if config.owns_repositories {
+        checks.ok("skills_root", format!("{root}: no repositories yet"));
     } else {
         checks.note(
             "skills_root",

@@ -2,14 +2,15 @@
 
 #![expect(clippy::disallowed_methods, reason = "creates the folder of the global scope")]
 
-use csk_core::install::{LockfileMode, Target};
+use csk_core::install::{AgentsFrom, LockfileMode, Target};
 use csk_core::output::{GlobalListJson, VERSION};
-use csk_core::{Config, Declaration, SKILLFILE, Scope, Skillfile};
+use csk_core::{Agent, Config, Declaration, SKILLFILE, Scope, Skillfile};
 use skill_fs::{AbsPath, read_text, write_file};
 use term::{Failure, HelpText, safe_line};
 
-use crate::commands::add::{SkillFlags, add_to, remove_from};
+use crate::commands::add::{AddFlags, add_global};
 use crate::commands::install::{InstallFlags, install_into};
+use crate::commands::remove::{RemoveFlags, remove_global};
 use crate::commands::status::{StatusFlags, show_status};
 use crate::commands::update::{no_network, update_all, update_for};
 use crate::context::Context;
@@ -51,18 +52,18 @@ Writes: global/Skillfile.json in csk's home folder",
 
 const ADD: HelpText = HelpText {
     text: "\
-Adds a skill to global/Skillfile.json, or changes how it is declared. The file is created if it does not exist. csk clones \
-the repository if it is missing and checks that the tag, branch or commit exists. Run `csk global install` afterwards to \
-install the skill.
+Adds skills for your user account. Same as `csk add --global`; `csk add --help` explains what SOURCE can be.
 
-Reads:  config.json, global/Skillfile.json, the skill's repository
-Writes: global/Skillfile.json; skills_root if the repository is cloned",
+Reads:  config.json, global/Skillfile.json, global/Skillfile.lock, the repository
+Writes: global/ in csk's home folder, the agent folders in your home; skills_root if the repository is cloned",
     exit_codes: &[
         ExitCode::Done.usual(),
-        ExitCode::Usage.when("usage or configuration error, global/Skillfile.json is malformed, or the skill cannot be fetched"),
+        ExitCode::Failed.when("a skill was refused by the audit or cannot be installed; nothing was changed"),
+        ExitCode::Usage.when("usage or configuration error, global/Skillfile.json is malformed, or the source cannot be read"),
         ExitCode::Locked.usual(),
     ],
     examples: &[
+        "csk global add acme/skills --skill pdf",
         "csk global add pdf --git https://example.com/skill-pdf.git --tag v1.2.0",
         "csk global add review --source skill-review --branch main",
     ],
@@ -70,12 +71,13 @@ Writes: global/Skillfile.json; skills_root if the repository is cloned",
 
 const REMOVE: HelpText = HelpText {
     text: "\
-Removes a skill from global/Skillfile.json. Run `csk global install` afterwards to uninstall the skill.
+Removes skills from global/Skillfile.json and uninstalls them. Same as `csk remove --global`.
 
-Reads:  config.json, global/Skillfile.json
-Writes: global/Skillfile.json",
+Reads:  config.json, global/Skillfile.json, global/Skillfile.lock
+Writes: global/ in csk's home folder, and the agent folders in your home",
     exit_codes: &[
         ExitCode::Done.usual(),
+        ExitCode::Failed.when("a skill cannot be uninstalled; nothing was changed"),
         ExitCode::Usage.when("usage or configuration error, or the skill is not declared"),
         ExitCode::Locked.usual(),
     ],
@@ -171,20 +173,20 @@ enum GlobalCommand {
     /// Create an empty global/Skillfile.json
     #[command(after_help = INIT)]
     Init,
-    /// Add a skill to global/Skillfile.json
+    /// Add skills for your user account: same as `csk add --global`
     #[command(after_help = ADD)]
     Add {
-        /// Skill name
-        name: String,
         #[command(flatten)]
-        skill: SkillFlags,
+        flags: AddFlags,
     },
-    /// Remove a skill from global/Skillfile.json
+    /// Remove skills: same as `csk remove --global`
     #[command(after_help = REMOVE)]
     Remove {
-        /// Skill name
-        #[arg(add = term::names(crate::completion::global_skills))]
-        name: String,
+        /// Skill names
+        #[arg(required = true, value_name = "NAME", add = term::names(crate::completion::global_skills))]
+        names: Vec<String>,
+        #[command(flatten)]
+        flags: RemoveFlags,
     },
     /// List the declared global skills
     #[command(after_help = LIST)]
@@ -225,13 +227,8 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
     let root = context.home.join("global");
     match &args.command {
         GlobalCommand::Init => init(context, &root),
-        GlobalCommand::Add { name, skill } => {
-            init(context, &root)?;
-            add_to(context, &config, &root, name, skill)
-        }
-        GlobalCommand::Remove { name } => {
-            remove_from(context, &config, &root, name, "csk global install")
-        }
+        GlobalCommand::Add { flags } => add_global(context, flags),
+        GlobalCommand::Remove { names, flags } => remove_global(context, names, flags),
         GlobalCommand::List { json } => {
             let skills = declared(context, &config)?;
             if *json {
@@ -271,6 +268,13 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result
     }
 }
 
+/// Creates the global scope if it does not exist; returns its folder.
+pub(crate) fn create(context: &mut Context) -> anyhow::Result<AbsPath> {
+    let root = context.home.join("global");
+    init(context, &root)?;
+    Ok(root)
+}
+
 fn init(context: &mut Context, root: &AbsPath) -> anyhow::Result<ExitCode> {
     let path = root.join(SKILLFILE);
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
@@ -304,26 +308,32 @@ pub(crate) fn target_if_exists(
     if is_missing { Ok(None) } else { Ok(selected(context, config)?.targets.pop()) }
 }
 
+/// Returns the target of the global scope from its folder's.
+pub(crate) fn scope(context: &Context, target: Target) -> anyhow::Result<Target> {
+    let Some(home) = context.user_home.clone() else {
+        let what = "HOME is not set; agents read global skills from the home folder";
+        return Err(Failure::usage(what).into());
+    };
+    let mut agents = target.agents;
+    let any = Agent::any();
+    let reads_shared = |agent: &Agent| agent.user_adapter == any.user_adapter;
+    if target.agents_from == AgentsFrom::Detection && !agents.iter().any(reads_shared) {
+        // An agent that csk does not detect may read it.
+        agents.push(any);
+    }
+    let (alias, scope) = ("global".to_owned(), Scope::Global);
+    Ok(Target { alias, scope, adapter_base: home, agents, ..target })
+}
+
 /// Returns the global scope as the only target.
 pub(crate) fn selected(context: &Context, config: &Config) -> anyhow::Result<SelectedProjects> {
     let root = context.home.join("global");
-    let Some(home) = context.user_home.clone() else {
-        return Err(Failure::usage(
-            "HOME is not set; agents read global skills from the home folder",
-        )
-        .into());
-    };
     let path = root.join(SKILLFILE);
     match read_skillfile(&root, config) {
         SkillfileState::Valid { file, lock, .. } => {
             let location = ProjectLocation { alias: None, root, agents: Vec::new() };
-            let target = Target {
-                alias: "global".to_owned(),
-                scope: Scope::Global,
-                adapter_base: home,
-                lock,
-                ..target(&location, file, config)
-            };
+            let target = Target { lock, ..target(&location, file, config) };
+            let target = scope(context, target)?;
             Ok(SelectedProjects { targets: vec![target], ..SelectedProjects::default() })
         }
         SkillfileState::Missing => Err(Failure::usage(format!("`{path}` does not exist"))

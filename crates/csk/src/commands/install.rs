@@ -1,8 +1,8 @@
 //! `csk install`: installs declared skills from local repositories.
 
 use csk_core::install::{
-    Environment, IgnorePolicy, InstallOptions, LockfileMode, Mode, Network, Outcome, ProjectReport,
-    ResolveRules, SkillReport, TagPolicy, install as run,
+    Environment, IgnorePolicy, IgnoreRules, InstallOptions, LockfileMode, Mode, Network, Outcome,
+    ProjectReport, ResolveRules, SkillReport, TagPolicy, install as run,
 };
 use csk_core::output::{
     InstallErrorJson, InstallJson, InstallProjectJson, InstallSkillJson, VERSION,
@@ -178,7 +178,7 @@ fn not_installed(selected: &SelectedProjects) -> impl Iterator<Item = InstallPro
 fn as_json(report: &ProjectReport) -> InstallProjectJson {
     InstallProjectJson {
         alias: report.alias.clone(),
-        ignored: report.ignored.clone(),
+        ignored: report.ignored.entries.clone(),
         warnings: report.warnings.clone(),
         changes: report.changes.clone(),
         skills: report.skills.iter().map(skill_json).collect(),
@@ -216,14 +216,12 @@ fn print_project(
     flags: &InstallFlags,
 ) -> anyhow::Result<()> {
     let alias = safe_line(&report.alias).into_owned();
-    if !report.ignored.is_empty() {
-        let result = if flags.dry_run {
-            "would be added to .gitignore (dry-run)"
-        } else {
-            "added to .gitignore"
-        };
-        let entries = report.ignored.join(" ");
-        context.ui.done(&format!("{alias}: {} {result}\n", safe_line(&entries)))?;
+    let IgnoreRules { file, entries } = &report.ignored;
+    if !entries.is_empty() {
+        let (result, end) =
+            if flags.dry_run { ("would be added", " (dry-run)") } else { ("added", "") };
+        let (entries, file) = (entries.join(" "), file.name());
+        context.ui.done(&format!("{alias}: {} {result} to {file}{end}\n", safe_line(&entries)))?;
     }
     if let Some(error) = &report.error {
         let hint = error.hint().map_or_else(String::new, |hint| format!("{alias}: hint: {hint}\n"));

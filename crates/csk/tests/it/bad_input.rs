@@ -12,7 +12,7 @@ fn a_bad_config_is_explained_and_exits_2() {
         ("{", "error[json-syntax]"),
         ("{}", "`schema_version` is missing"),
         (r#"{"schema_version": 2}"#, "this file requires a newer version"),
-        (r#"{"schema_version": 1}"#, "`skills_root` is missing"),
+        (r#"{"schema_version": 1, "skill_indexes": ["x"]}"#, "which is not an absolute path"),
         (r#"{"schema_version": 1, "skills_root": "x"}"#, "which is not an absolute path"),
         (
             r#"{"schema_version": 1, "skills_root": "/s", "default_agents": ["claud_code"]}"#,
@@ -26,9 +26,15 @@ fn a_bad_config_is_explained_and_exits_2() {
         assert!(run.stderr.contains("config.json:1:"), "{text}: {}", run.stderr);
     }
     fs::remove_file(&path).unwrap();
+    // No config is needed, but one that CSK_CONFIG names must exist.
+    let world = World { env: world.env.var("CSK_CONFIG", path.to_str().unwrap()) };
     let run = world.csk("status");
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("hint: run `csk bootstrap` to create one"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("hint: CSK_CONFIG names this file: run `csk bootstrap`"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

@@ -115,5 +115,8 @@ fn a_malformed_or_missing_config_is_reported_as_a_problem() {
     fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
     has(&found(&world, "", "fail"), &["config"]);
     fs::remove_file(world.home().join(".cocoaskills/config.json")).unwrap();
+    has(&found(&world, "", "ok"), &["config", "no config file; csk uses its defaults"]);
+    let missing = world.home().join("other.json");
+    let world = World { env: world.env.var("CSK_CONFIG", missing.to_str().unwrap()) };
     has(&found(&world, "", "fail"), &["config", "no config file at", "csk bootstrap"]);
 }

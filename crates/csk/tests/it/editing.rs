@@ -148,7 +148,8 @@ fn invalid_declarations_change_nothing() {
     for (arguments, expected) in [
         ("add pdf --tag v9", "tag `v9` not found"),
         ("add pdf --tag v1 --branch main", "cannot be used with"),
-        ("add pdf", "required"),
+        ("add pfd", "did you mean `pdf`?"),
+        ("add", "required"),
         ("add ../pdf --tag v1", "invalid name `../pdf`"),
         ("add nothing --tag v1", "Skill repository not found"),
         ("add x --git ext::sh --tag v1", "is not allowed"),

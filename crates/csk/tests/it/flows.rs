@@ -28,6 +28,9 @@ project add app app
 init app
 add pdf --tag v1 --project app
 add review --tag v1 --project app
+show review
+show review --json
+find reviews
 install app
 install app
 list

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
 mod adapters;
+mod add;
 mod adopt;
 mod audit;
 mod bad_input;

@@ -305,7 +305,7 @@ fn edits_of_command_files_copies_and_removed_skills_are_detected() {
     assert!(run.stdout.contains("changed .claude/skills/rev/SKILL.md"), "{}", run.stdout);
     // A skill that is no longer declared, before the next install removes it.
     fs::write(world.installed("rev/SKILL.md"), "mine\n").unwrap();
-    assert_eq!(world.csk("remove rev --project app").code, Some(0));
+    assert_eq!(world.csk("remove rev --project app --no-install").code, Some(0));
     let run = world.csk("diff --local --project app --check");
     assert!(run.code == Some(1) && run.stdout.contains("changed SKILL.md"), "{}", run.stdout);
 }

@@ -13,6 +13,7 @@ use skill_fs::{AbsPath, Digests};
 
 use super::{Action, Facts, Plan, PlanInput, SkillContent, SkillContents, SkillPlan, plan};
 use crate::content::context::CONTEXT_RULES;
+use crate::install::AgentsFrom;
 use crate::install::gate::{Gated, gate_project};
 use crate::install::observe::ObservedAdapter;
 use crate::install::project_checks::{CommandConflicts, UnignoredEntries};
@@ -109,6 +110,7 @@ impl Fixture {
             root: AbsPath::new("/project").unwrap(),
             scope: Scope::Project,
             adapter_base: AbsPath::new("/project").unwrap(),
+            agents_from: AgentsFrom::Settings,
             agents: vec![Agent {
                 id: "claude-code".to_owned(),
                 adapter: Some(CLAUDE.to_owned()),
@@ -600,13 +602,18 @@ fn a_project_passes_its_gate_only_without_problems() {
     let open = |rule: Option<&str>| UnignoredEntries {
         entries: vec![".agents/".to_owned()],
         rule: rule.map(str::to_owned),
+        is_private: false,
     };
     let gate =
         |want: &str, conflicts: CommandConflicts, open: UnignoredEntries, ignore: IgnorePolicy| {
             let plan = Fixture::new(want).plan();
             match gate_project(plan, conflicts, open, ignore) {
                 Ok(plan) => {
-                    format!("passes, adds {:?}, warns {:?}", plan.get().ignore, plan.get().warnings)
+                    format!(
+                        "passes, adds {:?}, warns {:?}",
+                        plan.get().ignore.entries,
+                        plan.get().warnings
+                    )
                 }
                 Err(error) => format!("refused, {error}"),
             }

@@ -5,16 +5,18 @@
 use std::fs;
 
 use csk_core::audit::{read_folder, read_snapshot};
-use csk_core::install::check_origin;
+use csk_core::install::{Network, check_origin, repositories};
 use csk_core::{Config, Declaration, Reference, Repository, SKILLFILE, SourceError};
-use skill::{MARKER_FILE, Marker, RefKind, RelPath, SKILL_FILE, nearest};
+use skill::{Identifier, MARKER_FILE, Marker, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, read_text};
 use skill_state::audit::Bundle;
 
 use term::Failure;
 
+use super::folders::skill_folders;
+use crate::commands::add::{Fetching, find_skills};
 use crate::context::Context;
-use crate::projects::{SelectedProjects, Selection, select};
+use crate::projects::{SelectedProjects, Selection, select, select_any};
 
 /// A skill to audit.
 pub(super) struct AuditTarget {
@@ -35,6 +37,7 @@ pub(super) struct AuditTarget {
 pub(super) fn bundles(
     context: &mut Context,
     target: Option<&str>,
+    network: Network,
 ) -> anyhow::Result<Vec<AuditTarget>> {
     let Some(target) = target else {
         let config = context.config()?;
@@ -46,29 +49,69 @@ pub(super) fn bundles(
     if fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir()) {
         return folder(&path, target);
     }
-    if let Some((repository, reference)) = target.rsplit_once('@') {
-        return committed(context, repository, reference).map(|bundle| vec![bundle]);
-    }
-    if !context.config_path.as_path().exists() {
-        return Err(Failure::usage(format!("no folder named `{target}`"))
-            .with_hint("run `csk bootstrap` to create a config before auditing a skill by name")
-            .into());
-    }
     let config = context.config()?;
-    let selected = project(context, &config)?;
+    if Identifier::new(target).is_err() {
+        return of_source(context, &config, target, network);
+    }
+    let selected = select_any(context, &config, &Selection::default())?;
     let skills: Vec<&Declaration> =
         selected.targets.iter().flat_map(|target| &target.skills).collect();
-    match skills.iter().find(|skill| skill.name.as_str() == target) {
-        Some(skill) => declared(&config, skill).map(|bundle| vec![bundle]),
-        None => {
-            let failure = Failure::usage(format!("no skill or folder named `{target}`"));
-            Err(match nearest(target, skills.iter().map(|skill| skill.name.as_str())) {
-                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-                None => failure.with_hint("specify a skill in this project, a folder, or REPO@REF"),
-            }
-            .into())
-        }
+    if let Some(skill) = skills.iter().find(|skill| skill.name.as_str() == target) {
+        return declared(&config, skill).map(|bundle| vec![bundle]);
     }
+    let known = repositories(&config.skills_root);
+    if known.iter().any(|name| name == target) {
+        return of_source(context, &config, target, network);
+    }
+    let failure = Failure::usage(format!("no skill, folder or repository named `{target}`"));
+    let names = skills.iter().map(|skill| skill.name.as_str());
+    Err(match nearest(target, names.chain(known.iter().map(String::as_str))) {
+        Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+        None => failure.with_hint(
+            "specify a skill of this project, a folder, or a source such as owner/repo; `csk add --help` lists them",
+        ),
+    }
+    .into())
+}
+
+/// Reads the skills of a source, without installing anything.
+fn of_source(
+    context: &mut Context,
+    config: &Config,
+    text: &str,
+    network: Network,
+) -> anyhow::Result<Vec<AuditTarget>> {
+    // `skills/pdf@v1` may be a repository here.
+    let is_here = |path: &str| {
+        fs::metadata(context.cwd.join(path).as_path()).is_ok_and(|metadata| metadata.is_dir())
+    };
+    let text = match text.rsplit_once('@') {
+        Some((path, _)) if !path.starts_with(['.', '/', '~']) && is_here(path) => {
+            format!("./{text}")
+        }
+        _ => text.to_owned(),
+    };
+    let wanted = Fetching { reference: None, folder: None, network, is_only_read: true };
+    let found = find_skills(context, config, &text, &wanted)?;
+    let usable = found.offer.skills.iter().map(|skill| (skill.name.as_str(), skill.path.as_ref()));
+    // A folder that csk cannot install may still be copied by hand.
+    let unusable = found.offer.unusable.iter().filter_map(|folder| {
+        let path = folder.path.as_ref()?;
+        Some((path.parts().last()?, Some(path)))
+    });
+    let objects = found.source.repository.objects();
+    let read = |(name, path): (&str, Option<&RelPath>)| {
+        let tree = objects.tree(&found.version.commit, path)?;
+        Ok(AuditTarget {
+            bundle: read_snapshot(name, &objects.snapshot(&tree)?)?,
+            base: path.map_or_else(|| name.to_owned(), ToString::to_string),
+            declared_sources: found.source.url.iter().cloned().collect(),
+            repository: Some(found.source.repository.path().clone()),
+            marker: None,
+            is_commit: true,
+        })
+    };
+    usable.chain(unusable).map(read).collect()
 }
 
 /// Returns the installed version of a skill of the project.
@@ -136,32 +179,15 @@ fn read(path: &AbsPath, shown: String) -> anyhow::Result<AuditTarget> {
     Ok(AuditTarget { bundle, base: shown, declared_sources, repository, marker, is_commit: false })
 }
 
-/// Reads a skill folder, or a folder of skill folders.
+/// Reads the skills at or below a folder.
 fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<AuditTarget>> {
-    let has_skill = |path: &AbsPath| {
-        path.join(SKILL_FILE).as_path().exists() || path.join("skill.md").as_path().exists()
-    };
-    if has_skill(path) {
-        return Ok(vec![read(path, shown.to_owned())?]);
-    }
-    let entries = fs::read_dir(path.as_path())
-        .map_err(|error| Failure::files(format!("cannot read `{path}`"), error))?;
-    let mut names: Vec<String> =
-        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    let inner = names
-        .iter()
-        .map(|name| (path.join(name), format!("{}/{name}", shown.trim_end_matches('/'))));
-    let found: Vec<AuditTarget> = inner
-        .filter(|(path, _)| has_skill(path))
-        .map(|(path, shown)| read(&path, shown))
-        .collect::<Result<_, _>>()?;
+    let found = skill_folders(path, shown)?;
     if found.is_empty() {
         return Err(Failure::usage(format!("no {SKILL_FILE} in `{path}` or its subfolders"))
-            .with_hint("specify a skill folder, or a folder of skill folders")
+            .with_hint("specify a skill folder, or a folder that contains skills")
             .into());
     }
-    Ok(found)
+    found.into_iter().map(|(path, shown)| read(&path, shown)).collect()
 }
 
 /// Returns the install marker of a folder. Anyone can write one, so it is used only as an additional reason to refuse.
@@ -176,27 +202,6 @@ fn declared(config: &Config, skill: &Declaration) -> anyhow::Result<AuditTarget>
     let (name, folder) = (skill.name.as_str(), skill.path.as_ref());
     let found = bundle(&repository, name, &skill.reference, folder)?;
     Ok(AuditTarget { declared_sources: skill.git.iter().cloned().collect(), ..found })
-}
-
-fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Result<AuditTarget> {
-    let path = context.cwd.join(name);
-    let is_path = fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir());
-    let path = if is_path { path } else { context.config()?.skills_root.join(name) };
-    let repository = Repository::open(&path)?;
-    let mut near = None;
-    for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
-        let reference = Reference { kind, name: reference.to_owned() };
-        match bundle(&repository, name, &reference, None) {
-            Ok(found) => return Ok(found),
-            Err(SourceError::UnknownReference { nearest, .. }) => near = near.or(nearest),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let update = "run `csk update` to fetch new tags and branches";
-    let hint = near.map(|near| format!("did you mean `{near}`? If not, {update}"));
-    Err(Failure::usage(format!("no tag, branch or commit `{reference}` in `{name}`"))
-        .with_hint(hint.unwrap_or_else(|| update.to_owned()))
-        .into())
 }
 
 fn bundle(
