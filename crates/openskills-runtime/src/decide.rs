@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod command;
 mod decisions;
 pub(crate) mod org;
+pub(crate) mod packages;
 pub mod permit;
 pub mod policy;
 pub(crate) mod tools;

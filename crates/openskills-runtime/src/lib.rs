@@ -124,9 +124,9 @@ pub use record::event::{
     ActivationFailure, Applied, ApplyFailure, ApplyInterruption, ApprovalChange, CallOutcome,
     Change, CheckpointFailure, CommandExecution, CommandFailure, CommandInterruption, CommandSkill,
     CommandStart, CommandUnconfined, CommandWrites, Event, EventSeverity, ExecutionEnd,
-    ExecutionRecord, ExitStatus, InstallRecord, LogRecovered, LogStarted, PolicyDecision,
-    PreviousLog, RepeatInput, ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption,
-    ScriptStart, SkillActivation, WasmExecution, WriteMode, rfc3339,
+    ExecutionRecord, ExitStatus, InstallRecord, LogRecovered, LogStarted, PackagesPrepared,
+    PolicyDecision, PreviousLog, RepeatInput, ResourceRead, ScriptExecution, ScriptFailure,
+    ScriptInterruption, ScriptStart, SkillActivation, WasmExecution, WriteMode, rfc3339,
 };
 pub use record::process::ProcessIdentity;
 pub use record::replay::{RepeatResult, Repeated, ReplayStatus, Replayed};

@@ -9,6 +9,7 @@ mod copy;
 mod diff;
 mod environment;
 mod execute;
+mod fetch_packages;
 mod input;
 mod interpreter;
 mod interpreter_cache;
@@ -18,6 +19,8 @@ pub(crate) mod module;
 pub(crate) mod module_cache;
 mod options;
 mod outside;
+mod package_index;
+pub(crate) mod package_store;
 pub(crate) mod packages;
 mod permitted;
 pub(crate) mod prepare;
@@ -60,6 +63,7 @@ pub(crate) use module_cache::ModuleCache;
 pub use options::{Caller, ExecutionOptions, Invocation, Stage};
 pub use outside::OutsidePaths;
 pub(crate) use outside::{overlaps, own_folders, path_of, real_home};
+pub(crate) use package_index::{IndexLocation, PackageIndex};
 pub(crate) use permitted::{
     FinishedCommand, Permitted, PermittedCommand, ProvidedPaths, ProvidedToCommand,
 };

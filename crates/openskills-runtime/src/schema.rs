@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use skill::capabilities::CapabilityKind;
-use skill_state::SkillSource;
+use skill_state::{PackageSource, SkillSource};
 
 /// Returns every schema with the name of its file under `schemas/`.
 pub fn schemas() -> Vec<(&'static str, Value)> {
@@ -202,6 +202,7 @@ fn approvals() -> Value {
             "read_named": { "type": "array", "items": { "type": "string" }, "description": "Paths in `read` that the user typed; all others were confirmed at a prompt" },
             "direct_writes": { "type": "boolean" },
             "deletions": { "type": "boolean" },
+            "packages": { "type": "array", "items": package_set(), "description": "Prepared packages that scripts may use" },
             "capabilities": { "type": "object", "properties": capabilities, "additionalProperties": false },
             "approved_at": time,
             "expires_at": time,
@@ -217,6 +218,26 @@ fn approvals() -> Value {
         "properties": {
             "schema_version": { "const": 1 },
             "approvals": { "type": "array", "items": approval },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn package_set() -> Value {
+    let package = json!({
+        "type": "object",
+        "required": ["name", "hash"],
+        "properties": { "name": { "type": "string" }, "hash": { "type": "string" } },
+        "additionalProperties": false,
+    });
+    json!({
+        "type": "object",
+        "required": ["source", "requests", "index", "packages"],
+        "properties": {
+            "source": { "enum": PackageSource::ALL.map(PackageSource::as_str) },
+            "requests": { "type": "array", "items": { "type": "string" }, "description": "What was requested with --with" },
+            "index": { "type": "string", "description": "The host of the index, or the URL of a folder" },
+            "packages": { "type": "array", "items": package, "description": "Every package with its hash" },
         },
         "additionalProperties": false,
     })

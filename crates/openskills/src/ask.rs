@@ -11,11 +11,18 @@ use skill::programs::launcher_rules;
 use skill_audit::{Report, Severity};
 use skill_state::SkillSource;
 use skill_state::audit::Decision;
-use term::{Ui, safe_line, table};
+use term::{ColorChoice, Ui, safe_line, table};
 
 /// Returns true if the user can be prompted: stdin and stderr are terminals.
 pub(crate) fn can_prompt() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Prints what openskills is doing, on a terminal.
+pub(crate) fn announce(text: &str) {
+    if io::stderr().is_terminal() {
+        let _ = Ui::new(ColorChoice::Auto).note(&format!("{}\n", safe_line(text)));
+    }
 }
 
 /// How the user consents to an action.

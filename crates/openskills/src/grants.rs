@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use openskills_runtime::RuntimeError;
 use openskills_runtime::permit::{RequestedAccess, RequestedNetwork};
 use skill::capabilities::Host;
+use skill_state::PackageRequest;
 
 /// Explicit grants. What a skill merely declares is not granted.
 #[derive(Debug, clap::Args)]
@@ -24,6 +25,9 @@ pub(crate) struct GrantArgs {
     /// Allow deleting files in the workspace
     #[arg(long)]
     deletions: bool,
+    /// Prepare a package for the script, such as pypdf, 'pillow>=11' or npm:docx; can be repeated
+    #[arg(long, value_name = "PACKAGE")]
+    with: Vec<PackageRequest>,
 }
 
 /// A value of `--net`.
@@ -72,6 +76,7 @@ impl GrantArgs {
             env: self.env.clone(),
             direct_writes: self.direct_writes,
             deletions: self.deletions,
+            with: self.with.clone(),
             ..RequestedAccess::default()
         })
     }

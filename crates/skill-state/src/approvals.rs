@@ -16,6 +16,8 @@ use skill::json::{self as reader, Object, Text, UnknownKeys};
 use skill::{Code, Diagnostic, Digest};
 use skill_fs::{AbsPath, FsError, read_text, write_file};
 
+use crate::PackageSet;
+
 /// Why a state file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -48,6 +50,8 @@ pub struct Grant {
     pub direct_writes: bool,
     /// Whether workspace files may be deleted.
     pub deletions: bool,
+    /// The packages that scripts may use.
+    pub packages: BTreeSet<PackageSet>,
 }
 
 impl Default for Grant {
@@ -59,6 +63,7 @@ impl Default for Grant {
             env: BTreeSet::new(),
             direct_writes: false,
             deletions: false,
+            packages: BTreeSet::new(),
         }
     }
 }
@@ -76,7 +81,10 @@ impl Grant {
 
     /// Returns the granted permissions, one per line.
     pub fn lines(&self) -> Vec<String> {
-        self.permissions().iter().map(ToString::to_string).collect()
+        let permissions = self.permissions();
+        let permissions = permissions.iter().map(ToString::to_string);
+        let packages = self.packages.iter().map(|set| format!("packages: {}", set.summary()));
+        permissions.chain(packages).collect()
     }
 
     fn of(&self, kind: CapabilityKind) -> Vec<Permission> {
@@ -236,7 +244,7 @@ impl Approvals {
 }
 
 fn to_json(approval: &Approval) -> Value {
-    let Grant { read, named, network, env, direct_writes, deletions } = &approval.grant;
+    let Grant { read, named, network, env, direct_writes, deletions, packages } = &approval.grant;
     let [read, named] =
         [read, named].map(|folders| folders.iter().map(ToString::to_string).collect::<Vec<_>>());
     let network = match network {
@@ -270,6 +278,9 @@ fn to_json(approval: &Approval) -> Value {
         "capabilities": capabilities,
         "approved_at": approval.approved_at.to_string(),
     });
+    if !packages.is_empty() {
+        value["packages"] = packages.iter().map(PackageSet::to_json).collect();
+    }
     if let Some(end) = approval.expires_at {
         value["expires_at"] = json!(end.to_string());
     }
@@ -295,6 +306,10 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     let env = object.texts("env").into_iter().map(|text| text.value).collect();
     let direct_writes = object.boolean("direct_writes");
     let deletions = object.boolean("deletions");
+    let packages = match object.has("packages") {
+        true => object.required_objects("packages", PackageSet::read).into_iter().collect(),
+        false => BTreeSet::new(),
+    };
     let declared = object.object("capabilities", capabilities);
     // The former name of the key. A file with both is rejected, because the old one then counts as unknown.
     let capabilities = match declared {
@@ -315,6 +330,7 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
         env,
         direct_writes: direct_writes == Some(true),
         deletions: deletions == Some(true),
+        packages,
     };
     Some(Approval {
         origin: origin?.value,

@@ -7,6 +7,7 @@ mod command_files;
 mod key;
 mod org_policy;
 mod origin;
+mod packages;
 mod receipts;
 mod source;
 
@@ -20,6 +21,7 @@ pub use command_files::{
 pub use key::key_of;
 pub use org_policy::{OrgPolicy, PolicySubject, RequiredTrust};
 pub use origin::{Pattern, origin_key, plain_path, without_password};
+pub use packages::{PackageRequest, PackageRequestError, PackageSet, PackageSource};
 pub use receipts::Receipts;
 pub use source::SkillSource;
 

@@ -84,6 +84,7 @@ pub fn detected_agents(agents: &Agents, signs: AgentSigns<'_>) -> Vec<String> {
 }
 
 #[cfg(all(test, unix))]
+#[expect(clippy::disallowed_methods, reason = "writes fixtures")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

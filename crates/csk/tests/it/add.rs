@@ -351,7 +351,7 @@ fn a_skill_that_cannot_be_installed_leaves_nothing_behind() {
     fs::remove_file(fresh.env.path("app/.claude")).unwrap();
     assert_eq!(fresh.state(), before, "{}", run.stderr);
     assert_eq!(fresh.installed(), [""; 0]);
-    // The folder of the user's own skill is in the way.
+    // The folder of the user's own skill blocks it.
     fresh.env.write("app/.agents/skills/pdf/SKILL.md", b"mine");
     let before = fresh.state();
     let run = fresh.csk("add acme/skills --skill pdf docx");
@@ -763,4 +763,29 @@ fn a_malformed_skillfile_is_reported_before_anything_is_cloned() {
     let run = fresh.csk("add acme/skills --all");
     assert!(run.code == Some(2) && run.stderr.contains("Skillfile.json:1:"), "{}", run.stderr);
     assert!(!fresh.home().join(".cocoaskills/repositories").exists());
+}
+
+/// A mistyped path must not be sent to GitHub.
+#[test]
+fn a_folder_and_a_repository_of_one_name_are_told_apart() {
+    let fresh = Fresh::new();
+    fresh.env.write("app/acme/skills/one/SKILL.md", b"---\nname: one\ndescription: d\n---\nx\n");
+    for command in ["add", "show"] {
+        let run = fresh.csk(&format!("{command} acme/skills"));
+        assert_eq!(run.code, Some(2), "{command}: {}", run.stdout);
+        assert!(run.stderr.contains("write `./acme/skills`"), "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("write `github:acme/skills`"), "{command}: {}", run.stderr);
+    }
+    for command in ["add", "show", "audit"] {
+        let run = fresh.csk(&format!("{command} acme/skils"));
+        assert!(
+            run.code == Some(2) && run.stderr.contains("no folder named `acme/skils`"),
+            "{command}: {}",
+            run.stderr
+        );
+    }
+    let audited = fresh.done("audit acme/skills");
+    assert!(audited.stdout.contains("one  PASS"), "{}", audited.stdout);
+    fresh.done("add github:acme/skills --skill pdf");
+    assert!(!fresh.home().join(".cocoaskills/config.json").exists());
 }

@@ -696,7 +696,7 @@ fn an_audit_without_a_project_fails() {
     let skills = world.env.path("skills");
     let config = format!(r#"{{"schema_version": 1, "skills_root": "{}"}}"#, skills.display());
     fs::write(world.home().join(".cocoaskills/config.json"), config).unwrap();
-    for words in ["audit", "audit verify", "audit verify --json", "audit plain"] {
+    for words in ["audit", "audit verify", "audit verify --json"] {
         let run = world.csk(words);
         assert_eq!(run.code, Some(2), "{words}: {}{}", run.stdout, run.stderr);
         let output = run.stdout + &run.stderr;

@@ -150,7 +150,7 @@ fn invalid_declarations_change_nothing() {
         ("add pdf --tag v1 --branch main", "cannot be used with"),
         ("add pfd", "did you mean `pdf`?"),
         ("add", "required"),
-        ("add ../pdf --tag v1", "invalid name `../pdf`"),
+        ("add ../pdf --tag v1", "no folder `"),
         ("add nothing --tag v1", "Skill repository not found"),
         ("add x --git ext::sh --tag v1", "is not allowed"),
         ("add pdf --tag=-x", "has an invalid tag: `-x`"),

@@ -1,5 +1,7 @@
 //! Plans runs, stores the user's approvals and applies the organization's policy.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use skill::capabilities::{CapabilityChange, Declared};
 use skill::{
@@ -62,6 +64,7 @@ impl OpenSkillRuntime {
             inspection,
             side_effects,
             arguments,
+            packages: BTreeSet::new(),
         })
     }
 

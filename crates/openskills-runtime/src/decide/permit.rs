@@ -18,7 +18,8 @@ use skill::capabilities::{
 use skill_audit::BundleReport;
 use skill_state::audit::Clearance;
 use skill_state::{
-    ANY_HOST, Approval, ApprovalKey, Approvals, Grant, OrgPolicy, PolicySubject, SkillSource,
+    ANY_HOST, Approval, ApprovalKey, Approvals, Grant, OrgPolicy, PackageRequest, PackageSet,
+    PolicySubject, SkillSource,
 };
 
 use self::requested::{RequestedGrants, is_covered, narrowed, requested_grants, with_previous};
@@ -91,6 +92,8 @@ pub struct RequestedAccess {
     pub deletions: bool,
     /// Guarantees that the sandbox may do without.
     pub allow_degraded: BTreeSet<Guarantee>,
+    /// Packages to prepare.
+    pub with: Vec<PackageRequest>,
 }
 
 /// A planned run of a skill.
@@ -116,6 +119,8 @@ pub struct Plan {
     pub side_effects: Option<Vec<&'static str>>,
     /// The schema that its arguments are checked against.
     pub arguments: Option<ArgumentSchema>,
+    /// The prepared packages that it requests.
+    pub packages: BTreeSet<PackageSet>,
 }
 
 /// The audit of everything that would run.
@@ -203,6 +208,11 @@ impl Permit {
     /// Returns whether the run may delete files in the workspace.
     pub fn may_delete(&self) -> bool {
         self.grant.deletions
+    }
+
+    /// Returns the prepared packages that scripts may use.
+    pub fn packages(&self) -> &BTreeSet<PackageSet> {
+        &self.grant.packages
     }
 
     /// Returns the guarantees that the sandbox may do without.
@@ -363,6 +373,10 @@ impl Request {
         };
         let mut rows: Vec<_> = CapabilityKind::ALL.into_iter().filter_map(row).collect();
         rows.insert(1, ("packages", PACKAGES.to_owned()));
+        let prepared = self.grant.packages.iter().flat_map(PackageSet::lines);
+        for (at, line) in prepared.enumerate() {
+            rows.insert(2 + at, ("", line));
+        }
         rows.extend(degraded(&self.allow_degraded).map(|without| ("sandbox", without)));
         rows
     }
@@ -408,7 +422,7 @@ pub(crate) fn with_session(command: &str, session: Option<&str>) -> String {
 
 /// Returns the command that approves a skill with a grant.
 fn approve_command(subject: &Subject, grant: &Grant, discovery_flags: &str) -> String {
-    let Grant { read, named: _, network, env, direct_writes, deletions } = grant;
+    let Grant { read, named: _, network, env, direct_writes, deletions, packages } = grant;
     let mut command =
         format!("openskills approve {}{discovery_flags}", shell_word(&subject.skill_id));
     for place in read {
@@ -424,6 +438,9 @@ fn approve_command(subject: &Subject, grant: &Grant, discovery_flags: &str) -> S
     }
     for name in env {
         command += &format!(" --env {}", shell_word(name));
+    }
+    for request in packages.iter().flat_map(|set| &set.requests) {
+        command += &format!(" --with {}", shell_word(&request.to_string()));
     }
     if subject.asks_each_session {
         command += SESSION;

@@ -6,6 +6,7 @@
 
 mod about;
 mod command;
+mod packages;
 mod script;
 
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ pub use command::{
     CommandExecution, CommandFailure, CommandInterruption, CommandSkill, CommandStart,
     CommandUnconfined, CommandWrites,
 };
+pub use packages::PackagesPrepared;
 pub use script::{
     Applied, ApplyFailure, ApplyInterruption, ExecutionEnd, ExecutionRecord, ExitStatus,
     RepeatInput, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution,
@@ -192,6 +194,9 @@ pub enum Event {
     /// The policy decided on a tool call or a run.
     #[serde(rename = "policy.decided")]
     PolicyDecided(PolicyDecision),
+    /// Packages were fetched for a skill's scripts. Nothing of the skill ran.
+    #[serde(rename = "packages.prepared")]
+    PackagesPrepared(PackagesPrepared),
     /// The user approved a skill.
     #[serde(rename = "approval.granted")]
     ApprovalGranted(ApprovalChange),

@@ -302,7 +302,10 @@ impl<'a> Run<'a> {
         let all = CapabilityKind::ALL.into_iter().flat_map(|kind| {
             self.granted_of(kind).into_iter().map(move |what| Permission::new(kind, what))
         });
-        first(all.map(|permission| self.clean(&permission.to_string())))
+        let packages = self.permit.packages().iter();
+        let packages = packages.map(|set| format!("packages: {}", set.summary()));
+        let all = all.map(|permission| permission.to_string()).chain(packages);
+        first(all.map(|permission| self.clean(&permission)))
     }
 
     fn granted_of(&self, kind: CapabilityKind) -> Vec<String> {

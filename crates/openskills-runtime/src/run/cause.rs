@@ -1,10 +1,14 @@
 //! Guesses why a run failed from its standard error and its permissions. The result is a hint, not a proof.
 
+mod missing;
+
 use std::path::Path;
 use std::time::Duration;
 
 use sandbox::Ended;
 use skill::capabilities::Host;
+
+use self::missing::{debian_package, missing_program, node_package, python_package};
 
 /// Who the causes of a failure are written for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,8 +109,11 @@ impl FailedRun<'_> {
                 vec!["exceeded the output limit; make it write less, or write to a file".to_owned()]
             }
             Ended::Exited(_) | Ended::Signalled(_) => {
+                let program = self.program();
+                // A program that was not found looks like a file that was not found.
+                let workspace = if program.is_none() { self.workspace() } else { None };
                 let causes = [self.memory(), self.network(), self.package(), self.writing()];
-                let causes = causes.into_iter().chain([self.workspace()]);
+                let causes = causes.into_iter().chain([program, workspace]);
                 let mut causes: Vec<String> = causes.flatten().collect();
                 let name = |path: &Path| match self.audience {
                     Audience::Person => path.display().to_string(),
@@ -187,20 +194,37 @@ impl FailedRun<'_> {
             .filter(|name| !name.starts_with(['.', '/']));
         let told = match (python, node) {
             (Some(name), _) => {
-                let name = name.split('.').next().unwrap_or(name);
+                let name = python_package(name.split('.').next().unwrap_or(name));
+                let with = self.with(name);
                 format!(
-                    "Python package `{name}` not found; install it in the project's .venv or activate an environment that has it"
+                    "Python package `{name}` not found; {with}, or install it in the project's .venv"
                 )
             }
-            (None, Some(name)) => format!(
-                "Node.js package `{name}` not found; install it in the project: npm install {name}"
-            ),
+            (None, Some(name)) => {
+                let name = node_package(name);
+                let with = self.with(&format!("npm:{name}"));
+                format!("Node.js package `{name}` not found; {with}, or install it in the project")
+            }
             (None, None) => return None,
         };
         // The missing package may be in an ignored folder.
         Some(
             std::iter::once(told).chain(self.unused.iter().cloned()).collect::<Vec<_>>().join("; "),
         )
+    }
+
+    /// Returns how to get a package without installing it.
+    fn with(&self, package: &str) -> String {
+        let who =
+            self.words("to prepare it for this skill, add", "only the user can prepare it, with");
+        format!("{who} `--with {package}`")
+    }
+
+    fn program(&self) -> Option<String> {
+        let name = missing_program(self.stderr)?;
+        let how = debian_package(name)
+            .map_or_else(String::new, |package| format!(" (on Debian: apt install {package})"));
+        Some(format!("program `{name}` not found in the sandbox; install it on this machine{how}"))
     }
 
     fn writing(&self) -> Option<String> {
@@ -297,11 +321,15 @@ mod tests {
             ),
             (
                 "ModuleNotFoundError: No module named 'pypdf.errors'",
-                "Python package `pypdf` not found; install it in the project's .venv or activate an environment that has it",
+                "Python package `pypdf` not found; to prepare it for this skill, add `--with pypdf`, or install it in the project's .venv",
             ),
             (
                 "Error: Cannot find module 'left-pad'",
-                "Node.js package `left-pad` not found; install it in the project: npm install left-pad",
+                "Node.js package `left-pad` not found; to prepare it for this skill, add `--with npm:left-pad`, or install it in the project",
+            ),
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: 'soffice'",
+                "program `soffice` not found in the sandbox; install it on this machine (on Debian: apt install libreoffice)",
             ),
             (
                 "FileNotFoundError: [Errno 2] No such file or directory: 'a.pdf'",

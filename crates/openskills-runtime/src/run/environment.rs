@@ -13,7 +13,7 @@ use super::{Input, RunInputs};
 use crate::decide::permit::Permit;
 
 /// Variables that the runtime sets itself; all others need a grant.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "HOME",
     "TMPDIR",
     "LANG",
@@ -21,6 +21,7 @@ const OWN: [&str; 13] = [
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONUSERBASE",
     "PYTHONNOUSERSITE",
+    PYTHON_PATH,
     "NODE_PATH",
     "SKILL_ID",
     "SKILL_NAME",
@@ -28,6 +29,9 @@ const OWN: [&str; 13] = [
     "SKILL_INPUT",
     "TIMEOUT_MS",
 ];
+
+/// The variable with the folders that Python imports from first.
+pub(super) const PYTHON_PATH: &str = "PYTHONPATH";
 
 /// Lets a script make its random numbers repeatable.
 const SEED: &str = "RANDOM_SEED";
@@ -111,6 +115,9 @@ fn of_machine(inputs: &RunInputs<'_>) -> Result<Vec<(OsString, OsString)>, Strin
             None => ("PYTHONNOUSERSITE".into(), "1".into()),
         },
     ];
+    if !inputs.packages.prepared.is_empty() {
+        env.push((PYTHON_PATH.into(), joined(&inputs.packages.prepared)?));
+    }
     if !inputs.packages.node.is_empty() {
         env.push(("NODE_PATH".into(), joined(&inputs.packages.node)?));
     }
@@ -150,9 +157,11 @@ fn search_path(inputs: &RunInputs<'_>) -> Result<OsString, String> {
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folder = |interpreter: &Interpreter| interpreter.program.parent().map(Path::to_owned);
     let own = inputs.interpreter.and_then(folder);
+    let prepared = inputs.packages.prepared.iter().map(|folder| folder.join("bin"));
+    let prepared = prepared.filter(|folder| folder.is_dir());
     let all = inputs.companions.iter().filter_map(folder).chain(own.clone());
     let mut path: Vec<PathBuf> = Vec::new();
-    let first = all.filter(|folder| !usual.contains(folder));
+    let first = prepared.chain(all).filter(|folder| !usual.contains(folder));
     for folder in first.chain(own).chain(usual.clone()) {
         if !path.contains(&folder) {
             path.push(folder);

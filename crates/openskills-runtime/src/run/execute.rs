@@ -49,7 +49,7 @@ impl OpenSkillRuntime {
     ) -> Result<Permit, RuntimeError> {
         let (name, script) = self.by_command(name, options.script.as_deref());
         let plan = match self.plan_run(&name, script.as_deref(), options.requested.clone()) {
-            Ok(plan) => plan,
+            Ok(plan) => self.with_packages(plan, &options.caller)?,
             Err(error) => {
                 let skill_id = self.skill(&name).map_or(name, |skill| skill.id.clone());
                 self.record_refused(skill_id, script, &error)?;

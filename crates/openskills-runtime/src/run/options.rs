@@ -58,6 +58,8 @@ pub struct Caller {
     pub discovery_flags: String,
     /// Who the causes of a failure are written for.
     pub audience: Audience,
+    /// Tells the user about something that takes a while.
+    pub announce: Option<fn(&str)>,
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.

@@ -24,7 +24,9 @@ pub(crate) struct ProjectPackages {
     pub(crate) root: PathBuf,
     /// The active Python environment, or else the project's own.
     pub(crate) environment: Option<PythonEnvironment>,
-    /// The real paths of the project's `node_modules`, nearest first.
+    /// Folders of Python packages that were prepared for this run.
+    pub(crate) prepared: Vec<PathBuf>,
+    /// The real paths of the `node_modules` that were prepared for this run, and of the project's, nearest first.
     pub(crate) node: Vec<PathBuf>,
     /// Folders of the project that links in them point to, such as workspaces.
     pub(crate) node_links: Vec<PathBuf>,
@@ -62,7 +64,7 @@ impl ProjectPackages {
         // If the project is the whole home folder, interpreters installed there are not part of it.
         avoid.extend((!home.is_some_and(|home| home.starts_with(&root))).then(|| root.clone()));
         let node_links = node_links(&node, &root);
-        Self { root, environment, node, node_links, unused, avoid }
+        Self { root, environment, prepared: Vec::new(), node, node_links, unused, avoid }
     }
 }
 

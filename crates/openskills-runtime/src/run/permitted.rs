@@ -9,6 +9,7 @@
 )]
 
 mod command;
+mod fetch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use sandbox_wasm::{Artifact, Guest, Job, Report, Stop, WasmError};
 use skill::capabilities::{Anchor, AnchoredFolder, Capabilities, Cover, Host, Reach};
 
 use super::Cancel;
-use super::environment::is_own_variable;
+use super::environment::{PYTHON_PATH, is_own_variable};
 use super::outside::{overlaps, path_of};
 use super::run_result::RunResult;
 use super::spec::required;
@@ -29,6 +30,9 @@ use crate::RuntimeError;
 use crate::decide::permit::Permit;
 
 pub(crate) use command::{FinishedCommand, PermittedCommand, ProvidedToCommand};
+pub(crate) use fetch::{
+    FinishedFetch, PermittedFetch, ProvidedToFetch, required as fetch_requirements,
+};
 
 /// Paths that every run gets without a grant.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ pub(crate) struct ProvidedPaths {
     pub(crate) skill: PathBuf,
     /// Interpreters with their libraries.
     pub(crate) interpreters: Vec<PathBuf>,
-    /// The project's Node.js packages.
+    /// The project's Node.js packages, and prepared packages.
     pub(crate) packages: Vec<PathBuf>,
     /// The folder that it starts in: the requested workspace, or an empty one.
     pub(crate) workspace: PathBuf,
@@ -177,6 +181,7 @@ pub(crate) fn may_write(workspace: Option<&Workspace>) -> bool {
 /// Returns the first thing in a specification that exceeds its permit.
 fn excess(permit: &Permit, spec: &Spec, provided: &ProvidedPaths) -> Option<String> {
     excess_read(permit.capabilities(), spec, provided)
+        .or_else(|| excess_python_path(spec, provided))
         .or_else(|| excess_write(permit, spec.workspace.as_ref()?, provided))
         .or_else(|| excess_network(permit, spec))
         .or_else(|| excess_variable(permit.capabilities(), spec))
@@ -196,6 +201,14 @@ fn excess_read(
     };
     let rest = spec.read.iter().filter(|path| !is_provided(path));
     excess_read_of(capabilities, rest, provided.home.as_deref(), &provided.own)
+}
+
+/// Python imports from these folders, so they must be prepared packages.
+fn excess_python_path(spec: &Spec, provided: &ProvidedPaths) -> Option<String> {
+    let (_, value) = spec.env.iter().find(|(name, _)| name == PYTHON_PATH)?;
+    let mut folders = std::env::split_paths(value);
+    let excess = folders.find(|folder| !provided.packages.contains(folder))?;
+    Some(format!("importing from `{}`", excess.display()))
 }
 
 /// Returns the first path that is not in a granted place.

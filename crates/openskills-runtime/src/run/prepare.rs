@@ -10,11 +10,12 @@ use sandbox::Spec;
 use sandbox_wasm::{MAX_MODULE, WasmError};
 use skill::{MARKER_FILE, RelPath};
 use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
-use skill_state::command_files_path;
+use skill_state::{PackageSource, command_files_path};
 
 use crate::decide::permit::{Permit, Plan, Subject};
 use crate::discover::index::SkillLocation;
 use crate::quote::shell_word;
+use crate::run::package_store::PackageStore;
 use crate::run::packages::ProjectPackages;
 use crate::run::unpacked::Unpacked;
 use crate::run::{
@@ -24,7 +25,7 @@ use crate::run::{
 };
 use crate::runtime::OpenSkillRuntime;
 use crate::state::decisions::no_state_folder;
-use crate::{RuntimeError, Skill};
+use crate::{Places, RuntimeError, Skill};
 
 /// How many bytes of a file are read to determine how to run it.
 const START: u64 = 256;
@@ -79,7 +80,8 @@ impl OpenSkillRuntime {
             return Err(wrong("a dry run cannot write directly".to_owned()));
         }
         run_folder::sweep(&base);
-        let packages = ProjectPackages::find(places, self.config.project_root.as_deref());
+        let mut packages = ProjectPackages::find(places, self.config.project_root.as_deref());
+        add_prepared(&mut packages, &permit, places)?;
         // node looks for packages in the parent folders of a script, so create one for each `node_modules`.
         let copy = PrivateCopy::new(&source.root, &base, source.expected, packages.node.len())?;
         let copied = Root::open(&copy.root)?;
@@ -106,7 +108,9 @@ impl OpenSkillRuntime {
         let linked = match chosen.runs {
             RunMethod::Wasm => Vec::new(),
             RunMethod::Native | RunMethod::Interpreted { .. } => {
-                link_modules(&copy, &packages).map_err(failed)?
+                let mut reads = link_modules(&copy, &packages).map_err(failed)?;
+                reads.extend(packages.prepared.iter().cloned());
+                reads
             }
         };
         let provided = ProvidedPaths {
@@ -280,6 +284,28 @@ fn module(
             }
         }
     }
+}
+
+/// Adds the packages that were prepared for a skill.
+fn add_prepared(
+    packages: &mut ProjectPackages,
+    permit: &Permit,
+    places: &Places,
+) -> Result<(), RuntimeError> {
+    let Some(cache) = places.cache.as_ref().or(places.state.as_ref()) else { return Ok(()) };
+    let store = PackageStore::new(cache);
+    for set in permit.packages() {
+        let requests: String = set.requests.iter().map(|one| format!(" --with {one}")).collect();
+        let folder = store.folder(set).ok_or_else(|| RuntimeError::Setup {
+            message: format!("the approved packages are no longer in the cache: {}", set.summary()),
+            hint: Some(format!("to prepare them again, run the command with{requests}")),
+        })?;
+        match set.source {
+            PackageSource::Pypi => packages.prepared.push(folder),
+            PackageSource::Npm => packages.node.insert(0, folder),
+        }
+    }
+    Ok(())
 }
 
 /// Links the project's `node_modules` into the parent folders of the copy, where node looks for packages. Returns the

@@ -10,6 +10,7 @@ use skill_fs::{AbsPath, FsError, own_names};
 use crate::Places;
 use crate::command::HOMES;
 use crate::run::module_cache;
+use crate::run::package_store;
 use crate::run::run_folder::{self, LeftOver};
 
 /// Suffix of cached files of MCP servers' skills.
@@ -32,11 +33,13 @@ pub enum CacheKind {
     Runs,
     /// Home folders of command lines, with caches of package managers.
     CommandHomes,
+    /// Packages that were prepared for scripts.
+    Packages,
 }
 
 impl CacheKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Index,
         Self::IndexStrict,
         Self::Hashes,
@@ -44,6 +47,7 @@ impl CacheKind {
         Self::Served,
         Self::Runs,
         Self::CommandHomes,
+        Self::Packages,
     ];
 
     /// Returns the name, which is also the name of its folder.
@@ -56,7 +60,13 @@ impl CacheKind {
             Self::Served => "served",
             Self::Runs => run_folder::FOLDER,
             Self::CommandHomes => HOMES,
+            Self::Packages => package_store::FOLDER,
         }
+    }
+
+    /// Returns true if each of its entries is a folder that is removed as a whole.
+    fn has_folders(self) -> bool {
+        matches!(self, Self::CommandHomes | Self::Packages)
     }
 
     /// Returns the suffix of its files; files with another suffix are never removed. `None` if its entries are folders.
@@ -65,7 +75,7 @@ impl CacheKind {
             Self::Index | Self::IndexStrict | Self::Hashes => Some(".bin"),
             Self::Wasm => Some(module_cache::ENDING),
             Self::Served => Some(SERVED_SUFFIX),
-            Self::Runs | Self::CommandHomes => None,
+            Self::Runs | Self::CommandHomes | Self::Packages => None,
         }
     }
 }
@@ -97,7 +107,7 @@ pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
         if fs::symlink_metadata(folder.as_path()).is_ok_and(|it| !it.is_dir()) {
             return Ok(Cache { kind, folder, files: Vec::new() });
         }
-        if kind == CacheKind::CommandHomes {
+        if kind.has_folders() {
             let size = |name: String| {
                 let bytes = run_folder::size(folder.join(&name).as_path());
                 (name, bytes)
@@ -139,7 +149,7 @@ pub fn clear_cache(cache: &Cache) -> Result<(), FsError> {
     }
     for (name, _) in &cache.files {
         let path = cache.folder.join(name);
-        if cache.kind == CacheKind::CommandHomes {
+        if cache.kind.has_folders() {
             run_folder::remove_all(path.as_path())
                 .map_err(|source| FsError::Io { path: path.to_string(), source })?;
             continue;

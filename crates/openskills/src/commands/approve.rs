@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use openskills_runtime::permit::{Request, RequestedNetwork};
-use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use openskills_runtime::{Caller, OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use skill::ByteSize;
 use skill_state::audit::Clearance;
 use term::{HelpText, counted, safe_line};
 
-use crate::ask::{Consent, ConsentFlags, request_text};
+use crate::ask::{Consent, ConsentFlags, announce, request_text};
 use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, discover};
 use crate::exit_code::ExitCode;
@@ -105,6 +105,8 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         requested.network = RequestedNetwork::Named(Vec::new());
     }
     let plan = runtime.plan_run(&args.skill, None, requested)?;
+    let caller = Caller { announce: Some(announce), ..Caller::default() };
+    let plan = runtime.with_packages(plan, &caller)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
     let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     // --yes is passed before seeing what the skill declares, so it confirms none of that.

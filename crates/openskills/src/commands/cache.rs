@@ -53,7 +53,7 @@ enum CacheCommand {
     /// Clear the caches
     #[command(after_help = GROUP)]
     Clear {
-        /// Caches to clear: index, index-strict, hashes, wasm, served, runs or command-homes [default: all]
+        /// Caches to clear: index, index-strict, hashes, wasm, served, runs, command-homes or packages [default: all]
         #[arg(value_parser = kind)]
         kinds: Vec<CacheKind>,
     },
@@ -99,7 +99,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
             vec![
                 cache.kind.as_str().to_owned(),
                 match cache.kind {
-                    CacheKind::Runs | CacheKind::CommandHomes => {
+                    CacheKind::Runs | CacheKind::CommandHomes | CacheKind::Packages => {
                         counted(cache.files.len(), "folder")
                     }
                     _ => counted(cache.files.len(), "file"),

@@ -17,7 +17,7 @@ use openskills_runtime::{
 };
 use term::{ErrorFormat, HelpText, Ui, safe_line};
 
-use crate::ask::{ask_for_run, can_prompt};
+use crate::ask::{announce, ask_for_run, can_prompt};
 use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, discover};
 use crate::exit_code::ExitCode;
@@ -376,7 +376,11 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         requested: RequestedAccess { allow_degraded, ..args.grants.requested()? },
         once: args.approve_once,
         // The hint to approve must find the same skill as this command.
-        caller: Caller { discovery_flags: args.discovery.flags(), ..Caller::default() },
+        caller: Caller {
+            discovery_flags: args.discovery.flags(),
+            announce: Some(announce),
+            ..Caller::default()
+        },
     })
 }
 

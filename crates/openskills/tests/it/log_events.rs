@@ -70,6 +70,7 @@ fn log_show_has_a_detail_for_every_event() {
             38  2026-01-02T03:04:05.678Z  command.failed            -             git status: no user namespaces
             39  2026-01-02T03:04:05.678Z  command.interrupted       -             git status: process 4242 was killed; the workspace may have been changed
             40  2026-01-02T03:04:05.678Z  command.unconfined        -             git push: asked without the sandbox: `git push` uses your keys
+            41  2026-01-02T03:04:05.678Z  packages.prepared         personal/pdf  pypdf from pypi.org 3c7cf2202c11
             36  2026-01-02T03:04:05.678Z  skill.rated               personal/pdf  unknown to this version of openskills
             37  2026-01-02T03:04:05.678Z  skill.applied             personal/pdf  cannot be read: missing field `executionId`
         "#]],
@@ -86,6 +87,7 @@ fn log_tail_shows_the_last_events() {
             38  2026-01-02T03:04:05.678Z  command.failed       -             git status: no user namespaces
             39  2026-01-02T03:04:05.678Z  command.interrupted  -             git status: process 4242 was killed; the workspace may have been changed
             40  2026-01-02T03:04:05.678Z  command.unconfined   -             git push: asked without the sandbox: `git push` uses your keys
+            41  2026-01-02T03:04:05.678Z  packages.prepared    personal/pdf  pypdf from pypi.org 3c7cf2202c11
             36  2026-01-02T03:04:05.678Z  skill.rated          personal/pdf  unknown to this version of openskills
             37  2026-01-02T03:04:05.678Z  skill.applied        personal/pdf  cannot be read: missing field `executionId`
         "#]],
@@ -196,6 +198,7 @@ fn log_export_otlp_has_a_severity_for_every_event() {
         WARN command.failed git status: no user namespaces
         WARN command.interrupted git status: process 4242 was killed; the workspace may have been changed
         WARN command.unconfined git push: asked without the sandbox: `git push` uses your keys
+        INFO packages.prepared pypdf from pypi.org 3c7cf2202c11
         WARN skill.rated unknown to this version of openskills
         WARN skill.applied cannot be read: missing field `executionId`
     "#]].assert_eq(&records.iter().map(line).collect::<String>());

@@ -39,6 +39,7 @@ mod names;
 mod output;
 mod packages;
 mod parity;
+mod prepared_packages;
 mod project_packages;
 mod prompt;
 mod recorded;

@@ -2,9 +2,8 @@
 
 use csk_core::install::{Environment, Network};
 use csk_core::source::{
-    ChosenVersion, Offer, OfferedSkill, OpenError, OpenedSource, SourceLocation, SourceSpec,
-    UnusableFolder, VersionAndFolder, WantedVersion, choose_version, is_cloned, offered, open,
-    open_in_place,
+    ChosenVersion, Offer, OfferedSkill, OpenedSource, SourceLocation, SourceSpec, UnusableFolder,
+    VersionAndFolder, WantedVersion, choose_version, is_cloned, offered, open, open_in_place,
 };
 use csk_core::{Config, Declaration, Reference, SourceError, redacted};
 use skill::{Identifier, RelPath};
@@ -72,6 +71,7 @@ pub(crate) fn find_skills(
     wanted: &Fetching,
 ) -> anyhow::Result<FoundSkills> {
     let spec = SourceSpec::parse(text, &context.cwd, context.user_home.as_ref())?;
+    check_unambiguous(context, text, &spec)?;
     let mut environment = context.environment(config);
     let mut source = None;
     if wanted.is_only_read && !is_cloned(&environment, &spec.location) {
@@ -85,8 +85,7 @@ pub(crate) fn find_skills(
     }
     let source = match source {
         Some(source) => source,
-        None => open(&environment, &spec.location, wanted.network, &context.progress())
-            .map_err(|error| with_local_hint(context, text, &spec, error))?,
+        None => open(&environment, &spec.location, wanted.network, &context.progress())?,
     };
     let version = version(&source, &spec.within, wanted);
     let version = version.map_err(|error| with_short_name(&source, error))?;
@@ -150,17 +149,21 @@ fn with_short_name(source: &OpenedSource, error: SourceError) -> anyhow::Error {
     }
 }
 
-/// Returns the error for a source that cannot be opened. `owner/repo` may be meant as a folder.
-fn with_local_hint(
-    context: &Context,
-    text: &str,
-    spec: &SourceSpec,
-    error: OpenError,
-) -> anyhow::Error {
+/// Refuses `owner/repo` if there is a folder `owner` here: the user may mean that one, and its name is nobody else's
+/// business.
+fn check_unambiguous(context: &Context, text: &str, spec: &SourceSpec) -> Result<(), Failure> {
     let is_url = matches!(spec.location, SourceLocation::Url(_));
-    if is_url && context.cwd.join(text).as_path().is_dir() {
-        let hint = format!("to use the folder here, write `./{text}`");
-        return Failure::usage(error.to_string()).with_hint(hint).into();
+    let owner = text.split('/').next().unwrap_or(text);
+    let is_folder = |name: &str| !name.is_empty() && context.cwd.join(name).as_path().is_dir();
+    if !is_url || owner.contains([':', '.']) || !is_folder(owner) {
+        return Ok(());
     }
-    error.into()
+    let repository = format!("for the repository on GitHub, write `github:{text}`");
+    let path = text.split(['@', '#']).next().unwrap_or(text);
+    Err(if is_folder(path) {
+        Failure::usage(format!("`{text}` may be a folder here or a repository on GitHub"))
+            .with_hint(format!("for the folder, write `./{text}`; {repository}"))
+    } else {
+        Failure::usage(format!("no folder named `{text}`")).with_hint(repository)
+    })
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use sandbox::proxy::is_always_blocked;
 use skill::capabilities::{AnchoredFolder, CapabilityKind, Host, Reach};
-use skill_state::{Grant, OrgPolicy, SkillSource};
+use skill_state::{Grant, OrgPolicy, PackageRequest, PackageSet, SkillSource};
 
 use super::{Plan, Refusal, RequestedNetwork};
 use crate::quote::shell_word;
@@ -88,6 +88,11 @@ pub(super) fn requested_grants(
         refusal.reasons.push(why.to_owned());
         refusal.hints.push("pass both: `--direct-writes --deletions`".to_owned());
     }
+    let is_prepared =
+        |request: &&PackageRequest| plan.packages.iter().any(|set| set.requests.contains(*request));
+    if let Some(request) = requested.with.iter().find(|request| !is_prepared(request)) {
+        refusal.reasons.push(format!("the package `{request}` was not prepared"));
+    }
     if !refusal.reasons.is_empty() {
         return Err(refusal);
     }
@@ -99,6 +104,7 @@ pub(super) fn requested_grants(
         env: requested.env.iter().cloned().collect(),
         direct_writes,
         deletions,
+        packages: plan.packages.clone(),
     };
     let declared = Grant {
         read: outside.declared.clone(),
@@ -119,6 +125,7 @@ pub(super) fn requested_grants(
         env: named.env.union(&declared.env).cloned().collect(),
         direct_writes,
         deletions,
+        packages: named.packages.clone(),
     };
     Ok(RequestedGrants { grant, named, declared })
 }
@@ -139,6 +146,7 @@ pub(super) fn is_covered(named: &Grant, granted: &Grant) -> bool {
     granted.network.covers(&named.network)
         && named.read.is_subset(&granted.read)
         && named.env.is_subset(&granted.env)
+        && named.packages.is_subset(&granted.packages)
         && (granted.direct_writes || !named.direct_writes)
         && (granted.deletions || !named.deletions)
 }
@@ -168,7 +176,19 @@ pub(super) fn with_previous(plan: &Plan, grant: &Grant, previous: &Grant) -> Gra
         // agreed to deletions.
         direct_writes: grant.direct_writes || (previous.direct_writes && previous.deletions),
         deletions: grant.deletions || previous.deletions,
+        packages: with_previous_packages(&grant.packages, &previous.packages),
     }
+}
+
+/// Extends packages by those that were approved before for other requests.
+fn with_previous_packages(
+    packages: &BTreeSet<PackageSet>,
+    previous: &BTreeSet<PackageSet>,
+) -> BTreeSet<PackageSet> {
+    let is_replaced =
+        |old: &&PackageSet| packages.iter().any(|new| !new.requests.is_disjoint(&old.requests));
+    let kept = previous.iter().filter(|old| !is_replaced(old));
+    packages.iter().chain(kept).cloned().collect()
 }
 
 /// Returns the part of a grant that applies to a plan: at most what the skill declares, if it declares anything. For a
@@ -198,5 +218,10 @@ pub(super) fn narrowed(plan: &Plan, wanted: &Grant, granted: &Grant) -> Grant {
         env: granted.env.iter().filter(is_declared).cloned().collect(),
         direct_writes: wanted.direct_writes,
         deletions: wanted.deletions,
+        // Without a request, the approved packages are used.
+        packages: match wanted.packages.is_empty() {
+            true => granted.packages.clone(),
+            false => granted.packages.intersection(&wanted.packages).cloned().collect(),
+        },
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn plan(source: SkillSource) -> Plan {
         invocation: Invocation::default(),
         outside: OutsidePaths::default(),
         inspection: Inspection { reports: Vec::new(), clearance: Clearance::Clear },
+        packages: BTreeSet::new(),
     }
 }
 
@@ -596,4 +597,57 @@ fn waived_guarantees_are_in_the_request_the_permit_and_the_log() {
     assert!(permit_once(plan(SkillSource::User)).allow_degraded().is_empty());
     let usual = request(&plan(SkillSource::User), &OrgPolicy::default(), &Approvals::default());
     assert!(usual.unwrap().access_rows().iter().all(|(kind, _)| *kind != "sandbox"));
+}
+
+fn package_set(hash: &str) -> PackageSet {
+    let request: PackageRequest = "pypdf".parse().unwrap();
+    PackageSet {
+        source: skill_state::PackageSource::Pypi,
+        requests: BTreeSet::from([request]),
+        index: "pypi.org".to_owned(),
+        packages: [("pypdf-7.1.0-py3-none-any.whl".to_owned(), hash.to_owned())].into(),
+    }
+}
+
+/// A plan with a prepared package, as after `--with pypdf`.
+fn with_package(hash: &str) -> Plan {
+    let mut plan = plan(SkillSource::User);
+    plan.requested.with = vec!["pypdf".parse().unwrap()];
+    plan.packages = BTreeSet::from([package_set(hash)]);
+    plan
+}
+
+#[test]
+fn an_approval_covers_exactly_the_packages_that_it_lists() {
+    let (policy, wanted) = (OrgPolicy::default(), with_package("sha256:1"));
+    let grant = Grant { packages: wanted.packages.clone(), ..Grant::default() };
+    let approvals = approved(&wanted, grant);
+    let packages = |plan: Plan| match authorize(plan, &policy, &approvals, &context()) {
+        Authorization::Permit(permit) => format!("permit {}", permit.packages().len()),
+        Authorization::Ask(request) => {
+            assert!(request.command("").ends_with(" --with pypdf"), "{}", request.command(""));
+            format!("ask {}", request.reasons.join("; ").contains("pypi.org"))
+        }
+        Authorization::Refusal(refusal) => refusal.reasons.join("; "),
+    };
+    assert_eq!(packages(wanted.clone()), "permit 1");
+    // Later runs use what was approved without requesting it again.
+    assert_eq!(packages(plan(SkillSource::User)), "permit 1");
+    // Another hash, another index: the user is asked again.
+    assert_eq!(packages(with_package("sha256:2")), "ask true");
+    let mut other = with_package("sha256:1");
+    let moved = PackageSet { index: "other.pypi.org".to_owned(), ..package_set("sha256:1") };
+    other.packages = BTreeSet::from([moved]);
+    assert_eq!(packages(other), "ask true");
+    // Packages that were not prepared are never granted.
+    let unprepared = Plan { packages: BTreeSet::new(), ..wanted };
+    assert_eq!(packages(unprepared), "the package `pypdf` was not prepared");
+}
+
+#[test]
+fn packages_need_approval_at_every_trust_level() {
+    for source in [SkillSource::Builtin, SkillSource::Org, SkillSource::ThirdParty] {
+        let plan = Plan { subject: subject(source), ..with_package("sha256:1") };
+        assert!(plainly(plan).contains("packages: pypdf from pypi.org"), "{source}");
+    }
 }

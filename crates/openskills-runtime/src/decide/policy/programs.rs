@@ -112,10 +112,12 @@ pub(super) fn is_own(name: &str) -> bool {
 fn grants(arguments: &[Word]) -> bool {
     let is_grant = |text: &str| {
         let name = text.split('=').next().unwrap_or(text);
-        matches!(name, "--yes" | "-y" | "--net" | "--env" | "--read" | "--write" | "--deletions")
-            || ["--approve", "--allow", "--direct", "--no-sandbox"]
-                .iter()
-                .any(|start| name.starts_with(start))
+        matches!(
+            name,
+            "--yes" | "-y" | "--net" | "--env" | "--read" | "--write" | "--deletions" | "--with"
+        ) || ["--approve", "--allow", "--direct", "--no-sandbox"]
+            .iter()
+            .any(|start| name.starts_with(start))
     };
     arguments.iter().any(|word| word.certainty != Certainty::Exact || is_grant(&word.text))
 }

@@ -36,6 +36,7 @@ impl Event {
             Self::Applied(applied) => Some(&applied.skill_id),
             Self::ApplyInterrupted(interruption) => Some(&interruption.skill_id),
             Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
+            Self::PackagesPrepared(prepared) => Some(&prepared.skill_id),
             Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
             // They are about every active skill.
             Self::CommandStarted(_)
@@ -80,6 +81,7 @@ impl Event {
             Self::Applied(applied) => Some(&applied.session_id),
             Self::ApplyInterrupted(interruption) => Some(&interruption.session_id),
             Self::PolicyDecided(decision) => Some(&decision.session_id),
+            Self::PackagesPrepared(prepared) => Some(&prepared.session_id),
             Self::CommandStarted(start) => Some(&start.session_id),
             Self::CommandExecuted(execution) => Some(&execution.session_id),
             Self::CommandFailed(failure) => Some(&failure.session_id),
@@ -145,6 +147,7 @@ impl Event {
             | Self::Undone { .. }
             | Self::Installed(_)
             | Self::Uninstalled(_)
+            | Self::PackagesPrepared(_)
             | Self::ApprovalGranted(_)
             | Self::ApprovalRevoked(_)
             | Self::LogStarted(_) => EventSeverity::Info,

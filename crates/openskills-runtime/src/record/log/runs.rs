@@ -113,6 +113,7 @@ impl Runs {
             | Event::Called { .. }
             | Event::PolicyDecided(_)
             | Event::CommandUnconfined(_)
+            | Event::PackagesPrepared(_)
             | Event::ApprovalGranted(_)
             | Event::ApprovalRevoked(_)
             | Event::LogStarted(_)

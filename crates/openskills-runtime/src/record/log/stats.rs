@@ -96,6 +96,7 @@ impl SkillStats {
             | Event::Installed(_)
             | Event::Uninstalled(_)
             | Event::Called { .. }
+            | Event::PackagesPrepared(_)
             | Event::ApprovalGranted(_)
             | Event::ApprovalRevoked(_)
             // A command line is restricted by several skills and run by none.

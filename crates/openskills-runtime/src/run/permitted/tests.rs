@@ -138,7 +138,7 @@ fn a_specification_never_has_network_access_beyond_its_permit() {
 
 #[test]
 fn a_specification_never_has_a_variable_beyond_its_permit() {
-    for name in ["OTHER_TOKEN", "PYTHONPATH", "LD_PRELOAD", "token", ""] {
+    for name in ["OTHER_TOKEN", "PERL5LIB", "LD_PRELOAD", "token", ""] {
         let told = check(granting(), |spec| spec.env.extend(variables(&[name])));
         assert_eq!(told, refused(&format!("the variable `{name}`")));
     }
@@ -222,4 +222,16 @@ fn hosts_are_granted_by_name_or_pattern_for_web_ports_only() {
     // `Any host` names no specific host, so it does not include private addresses.
     assert_eq!(granted(&Reach::Everything, "10.1.2.3", 443), HostGrant::Pattern);
     assert_eq!(granted(&Reach::Everything, "10.1.2.3", 6379), HostGrant::Denied);
+}
+
+#[test]
+fn python_imports_from_prepared_packages_only() {
+    let importing = |value: &str| {
+        let variable = ("PYTHONPATH".into(), value.into());
+        check(granting(), move |spec| spec.env.push(variable.clone()))
+    };
+    assert_eq!(importing("/project/node_modules"), "permitted");
+    assert_eq!(importing("/project"), refused("importing from `/project`"));
+    let second = importing("/project/node_modules:/home/me/data");
+    assert_eq!(second, refused("importing from `/home/me/data`"));
 }

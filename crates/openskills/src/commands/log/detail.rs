@@ -89,6 +89,10 @@ pub(super) fn detail(entry: &Entry) -> String {
             format!("{tool}{skill}: {}", outcome.as_str())
         }
         Event::PolicyDecided(decided) => decision(decided),
+        Event::PackagesPrepared(prepared) => {
+            let requests = prepared.requests.join(", ");
+            format!("{requests} from {} {}", prepared.index, short(&prepared.digest))
+        }
         Event::ApprovalGranted(change) | Event::ApprovalRevoked(change) => {
             format!("{} {}", short(&change.bundle_sha256), change.granted.join(", "))
         }

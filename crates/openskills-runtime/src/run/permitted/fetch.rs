@@ -1,0 +1,111 @@
+//! Pairs the specification of a package manager with the permit to fetch packages.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sandbox::proxy::HostGrant;
+use sandbox::{Ended, Guarantee, Network, Spec};
+
+use super::unavailable;
+use crate::RuntimeError;
+use crate::decide::packages::FetchPermit;
+use crate::run::{Cancel, IndexLocation};
+
+/// What a package manager gets: the interpreter with its libraries, and a temporary folder.
+#[derive(Debug)]
+pub(crate) struct ProvidedToFetch {
+    /// What it may read besides the system and the index.
+    pub(crate) read: Vec<PathBuf>,
+    /// Its only writable folder, which it sees as `/tmp`.
+    pub(crate) folder: PathBuf,
+}
+
+/// A package manager with its specification. The constructor refuses a specification that exceeds the permit.
+#[derive(Debug)]
+pub(crate) struct PermittedFetch<'a> {
+    permit: &'a FetchPermit,
+    spec: Spec,
+}
+
+/// How a package manager ended.
+#[derive(Debug)]
+pub(crate) struct FinishedFetch {
+    pub(crate) is_good: bool,
+    /// Its messages.
+    pub(crate) messages: String,
+    /// Hosts that it tried to reach in vain.
+    pub(crate) denied: Vec<String>,
+}
+
+/// The guarantees without which packages are not fetched.
+pub(crate) fn required() -> impl Iterator<Item = Guarantee> {
+    Guarantee::ALL.into_iter().filter(|one| *one != Guarantee::Mem)
+}
+
+impl<'a> PermittedFetch<'a> {
+    /// Pairs a specification with its permit. Fails if the specification exceeds the permit.
+    pub(crate) fn new(
+        permit: &'a FetchPermit,
+        spec: Spec,
+        provided: &ProvidedToFetch,
+    ) -> Result<Self, RuntimeError> {
+        match excess(permit, &spec, provided) {
+            None => Ok(Self { permit, spec }),
+            Some(excess) => Err(RuntimeError::PermissionDenied {
+                message: format!("the packages were not fetched: {excess} is not part of that"),
+                hint: None,
+            }),
+        }
+    }
+
+    /// Runs it in the sandbox. It reaches the index and nothing else.
+    pub(crate) fn run(&self, cancel: &Cancel) -> Result<FinishedFetch, RuntimeError> {
+        let failed = |error| unavailable("the package manager", error);
+        let mut running = sandbox::start(&self.spec).map_err(failed)?;
+        cancel.watch(running.canceller());
+        let listener = running.take_proxy();
+        let allowed = self.permit.hosts().to_vec();
+        let requests = listener.map(|listener| {
+            let allow = move |host: &str, port: u16| {
+                let is_allowed = allowed.iter().any(|(own, at)| own == host && *at == port);
+                if is_allowed { HostGrant::Exact } else { HostGrant::Denied }
+            };
+            sandbox::proxy::serve(listener, Arc::new(allow))
+        });
+        let outcome = running.wait().map_err(failed)?;
+        let reached = requests.map(|requests| requests.all()).unwrap_or_default();
+        let denied = reached.into_iter().filter(|one| !one.allowed).map(|one| one.host);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(FinishedFetch {
+            is_good: outcome.ended == Ended::Exited(0),
+            messages: text(&outcome.stdout.bytes) + &text(&outcome.stderr.bytes),
+            denied: denied.collect(),
+        })
+    }
+}
+
+/// Returns the first thing in a specification that exceeds the permit.
+fn excess(permit: &FetchPermit, spec: &Spec, provided: &ProvidedToFetch) -> Option<String> {
+    let is_index = |path: &Path| match &permit.index().location {
+        IndexLocation::Folder(folder) => folder == path,
+        IndexLocation::Hosts(_) => false,
+    };
+    let is_certificate =
+        |path: &Path| permit.index().certificates.as_deref().is_some_and(|own| own == path);
+    let is_provided =
+        |path: &PathBuf| provided.read.contains(path) || is_index(path) || is_certificate(path);
+    if let Some(path) = spec.read.iter().find(|path| !is_provided(path)) {
+        return Some(format!("reading `{}`", path.display()));
+    }
+    if let Some(folder) = spec.private.iter().find(|folder| folder.source != provided.folder) {
+        return Some(format!("writing to `{}`", folder.source.display()));
+    }
+    if spec.workspace.is_some() {
+        return Some("a workspace".to_owned());
+    }
+    if spec.network == Network::Proxy && permit.hosts().is_empty() {
+        return Some("network access".to_owned());
+    }
+    let missing = required().find(|one| !spec.required.contains(one));
+    missing.map(|guarantee| format!("running without the guarantee `{guarantee}`"))
+}
