@@ -28,6 +28,16 @@ pub struct Inspection {
     pub not_installed: Vec<String>,
 }
 
+impl Inspection {
+    /// Returns the commands that the skill provides.
+    pub fn script_commands(&self) -> impl Iterator<Item = &str> {
+        let commands = self.manifest.iter().flat_map(|manifest| &manifest.commands);
+        commands
+            .filter(|command| matches!(command.kind, CommandKind::Script { .. }))
+            .map(|command| command.name.as_str())
+    }
+}
+
 /// Inspects a skill; clones its repository if it is missing and the network may be used.
 pub fn inspect(
     environment: &Environment,

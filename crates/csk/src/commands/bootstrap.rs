@@ -17,8 +17,9 @@ use crate::projects::canonical;
 
 const HELP: HelpText = HelpText {
     text: "\
-Creates the config file. In a terminal, csk prompts for values not set by flags; otherwise it uses only the flags. \
-An existing config is replaced only after confirmation, or with --force.
+Creates a config file with your preferences. csk needs none: without one it uses its own folder for repositories and \
+the agents it finds on this machine. In a terminal, csk prompts for values not set by flags; otherwise it uses only the \
+flags. An existing config is replaced only after confirmation, or with --force.
 
 Reads:  stdin
 Writes: ~/.cocoaskills/config.json (or the file in CSK_CONFIG); with --shell-hook install, your shell's startup file",
@@ -28,6 +29,7 @@ Writes: ~/.cocoaskills/config.json (or the file in CSK_CONFIG); with --shell-hoo
     ],
     examples: &[
         "csk bootstrap",
+        "csk bootstrap --agents claude_code,codex_cli",
         "csk bootstrap --skills-root ~/agents/skills --agents claude_code,codex_cli",
         "csk bootstrap --skills-root ~/skills --locale ru --project demo=~/projects/demo",
     ],
@@ -37,7 +39,7 @@ Writes: ~/.cocoaskills/config.json (or the file in CSK_CONFIG); with --shell-hoo
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct BootstrapArgs {
-    /// Folder that contains the skill repositories
+    /// Folder that contains the skill repositories [default: a folder of csk's own]
     #[arg(long, value_name = "DIR")]
     skills_root: Option<String>,
     /// Default locale for projects that do not set one
@@ -55,6 +57,13 @@ pub(crate) struct BootstrapArgs {
     /// Replace an existing config
     #[arg(long)]
     force: bool,
+}
+
+impl BootstrapArgs {
+    /// Returns true if no flag sets a value.
+    fn is_empty(&self) -> bool {
+        self.locale.is_none() && self.agents.is_none() && self.projects.is_empty()
+    }
 }
 
 /// What to do with the shell hook. Doc comments on the variants would show up in the help.
@@ -78,17 +87,25 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::
                 .into());
         }
     }
-    let mut config = Config::new(match (&args.skills_root, is_interactive) {
-        (Some(root), _) => folder(context, root)?,
-        (None, true) => ask_until(context, "Folder for skill repositories: ", folder)?,
-        (None, false) => {
-            return Err(Failure::usage("--skills-root is required when stdin is not a terminal")
-                .with_hint(
-                    "for example, run `csk bootstrap --skills-root ~/skills --agents claude_code`",
-                )
-                .into());
+    let root = match (&args.skills_root, is_interactive) {
+        (Some(root), _) => Some(folder(context, root)?),
+        (None, true) => ask_until(context, ROOT_QUESTION, |context, answer| match answer {
+            "" => Ok(None),
+            answer => folder(context, answer).map(Some),
+        })?,
+        (None, false) if args.is_empty() => {
+            return Err(Failure::usage(
+                "nothing to write: csk cannot prompt, because stdin is not a terminal",
+            )
+            .with_hint(
+                "for example, run `csk bootstrap --skills-root ~/skills --agents claude_code`",
+            )
+            .into());
         }
-    });
+        (None, false) => None,
+    };
+    let mut config = Config::new(root.clone().unwrap_or_else(|| context.own_repositories()));
+    config.owns_repositories = root.is_none();
     let locale = match (&args.locale, is_interactive) {
         (Some(locale), _) => locale.clone(),
         (None, true) => ask(context, "Preferred locale (leave empty for none): ")?,
@@ -126,6 +143,8 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::
     shell_hook(context, hook)?;
     Ok(ExitCode::Done)
 }
+
+const ROOT_QUESTION: &str = "Folder for skill repositories (leave empty for csk's own): ";
 
 const HOOK_QUESTION: &str =
     "Shell hook to add skill commands to PATH: print, install or skip [print]: ";

@@ -299,6 +299,12 @@ fn bootstrap_creates_a_config_and_overwrites_none() {
     assert_eq!(world.read(&path), before);
     fs::remove_file(&path).unwrap();
     assert_eq!(world.csk("bootstrap").code, Some(2), "csk does not prompt without a terminal");
+    // Preferences alone are a config, too.
+    assert_eq!(world.csk("bootstrap --agents claude_code").code, Some(0));
+    assert!(!world.read(&path).contains("skills_root"), "{}", world.read(&path));
+    let config = world.csk("config show").stdout;
+    assert!(config.contains("[ROOT]/home/.cocoaskills/repositories"), "{config}");
+    fs::remove_file(&path).unwrap();
     let run = world.csk("bootstrap --skills-root skills --locale ru --agents claude_code,codex_cli --project app=app");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let config = world.csk("config show").stdout;

@@ -16,11 +16,14 @@ fn the_first_steps_work_with_an_empty_home() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = fs::read_to_string(readme).unwrap();
     let heading = "## Your first skill in one minute";
+    // The first block needs a network.
+    let heading_of_steps = "these commands create a small skill";
     let steps = block(&readme, heading, "console");
     let typed: Vec<&str> = steps.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
     assert!(typed.len() > 5, "{typed:?}");
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_csk")).parent().unwrap();
-    let script = format!("set -e\n{}\n{}\n", block(&readme, heading, "sh"), typed.join("\n"));
+    let script =
+        format!("set -e\n{}\n{}\n", block(&readme, heading_of_steps, "sh"), typed.join("\n"));
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let env = TestEnv::new().var("PATH", &path);
     let run = env.run_args("sh", &["-c", &script]);

@@ -6,7 +6,7 @@ use csk_core::{
     Config, Declaration, LOCKFILE, Reference, SKILLFILE, Skillfile, check_declared_url, set_skill,
     work_tree,
 };
-use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, RelPath};
+use skill::{CommandKind, DeclaredCapabilities, Identifier, RefKind, RelPath};
 use skill_fs::{AbsPath, read_text, write_file};
 use term::{Failure, safe_line};
 
@@ -201,23 +201,18 @@ fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> anyhow::Resu
 /// Returns the commands, required programs and capabilities of a skill, one line each.
 pub(super) fn describe(found: &Inspection) -> Vec<String> {
     let mut lines = Vec::new();
-    let names = |manifest: &Manifest, is_script: fn(&CommandKind) -> bool| -> Vec<String> {
-        let commands = manifest.commands.iter().filter(|command| is_script(&command.kind));
-        let shown = commands.map(|command| match &command.kind {
-            CommandKind::Script { .. } => command.name.to_string(),
-            CommandKind::System { program, .. } => program.clone(),
-        });
-        shown.collect()
-    };
-    if let Some(manifest) = &found.manifest {
-        let provided = names(manifest, |kind| matches!(kind, CommandKind::Script { .. }));
-        if !provided.is_empty() {
-            lines.push(format!("provides commands: {}", provided.join(", ")));
-        }
-        let required = names(manifest, |kind| matches!(kind, CommandKind::System { .. }));
-        if !required.is_empty() {
-            lines.push(format!("requires programs: {}", required.join(", ")));
-        }
+    let provided: Vec<&str> = found.script_commands().collect();
+    if !provided.is_empty() {
+        lines.push(format!("provides commands: {}", provided.join(", ")));
+    }
+    let commands = found.manifest.iter().flat_map(|manifest| &manifest.commands);
+    let required = commands.filter_map(|command| match &command.kind {
+        CommandKind::System { program, .. } => Some(program.as_str()),
+        CommandKind::Script { .. } => None,
+    });
+    let required: Vec<&str> = required.collect();
+    if !required.is_empty() {
+        lines.push(format!("requires programs: {}", required.join(", ")));
     }
     for missing in &found.missing {
         let hint = missing.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));

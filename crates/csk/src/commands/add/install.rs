@@ -190,7 +190,8 @@ fn print(
     report: &EditReport,
 ) -> anyhow::Result<()> {
     let agents = agent_names(&report.target);
-    let agents = agents.map_or_else(String::new, |agents| format!(" for {agents}"));
+    let agents =
+        agents.map_or_else(|| " in .agents/skills".to_owned(), |agents| format!(" for {agents}"));
     let installed = report.installed.iter().flat_map(|report| &report.skills);
     let own: BTreeSet<&Identifier> =
         all.iter().flat_map(|(_, skills)| skills).map(|one| &one.skill.name).collect();
@@ -220,8 +221,7 @@ fn print(
             context.ui.error(&format!("warning: {}: {}\n", skill.name, safe_line(&error)))?;
         }
     }
-    if all.iter().any(|(found, _)| found.source.url.as_ref().is_none_or(|url| url.starts_with('/')))
-    {
+    if !is_portable(all) {
         context.ui.note(
             "note: the repository has no URL that works on other machines, so clones of this project cannot install the skill\n",
         )?;
@@ -248,7 +248,11 @@ fn next_steps(
                 [] => last.to_owned(),
                 first => format!("{} and {last}", first.join(", ")),
             };
-            format!("next: commit {files}; in a clone, `csk install` installs the same\n")
+            let clone = match is_portable(all) {
+                true => "; in a clone, `csk install` installs the same",
+                false => "",
+            };
+            format!("next: commit {files}{clone}\n")
         }
         Place::Global => {
             "next: start your agent; the skills are available in every project\n".to_owned()
@@ -257,16 +261,24 @@ fn next_steps(
     context.ui.note(&next)?;
     let mut skills = all.iter().flat_map(|(_, skills)| skills);
     if let Some(one) = skills.find(|one| one.examined.has_scripts) {
+        let command = one.examined.inspection.script_commands().next();
+        let command = command.map_or_else(String::new, |command| format!(" {command}"));
         let name = &one.skill.name;
-        context
-            .ui
-            .note(&format!("      to run its scripts in a sandbox: openskills run {name}\n"))?;
+        context.ui.note(&format!(
+            "      to run its scripts in a sandbox: openskills run {name}{command}\n"
+        ))?;
     }
     let provides_commands = report.installed.as_ref().is_some_and(ProjectReport::makes_commands);
     if provides_commands && !context.has_hook {
         context.ui.note("      to put its commands on PATH: csk shell-init --install\n")?;
     }
     Ok(())
+}
+
+/// Returns true if other machines can clone every source.
+fn is_portable(all: &[Selected]) -> bool {
+    let is_remote = |url: &String| !url.starts_with('/');
+    all.iter().all(|(found, _)| found.source.url.as_ref().is_some_and(is_remote))
 }
 
 /// Returns the files to commit.
