@@ -1,5 +1,10 @@
-"""A small package index for tests: wheels at /simple/, npm packages at /npm/. Usage: registry.py ADDRESS PORT"""
-import base64, hashlib, http.server, io, json, sys, tarfile, zipfile
+"""A small package index for tests: wheels at /simple/, npm packages at /npm/.
+
+    package_index.py ADDRESS PORT [FOLDER]
+
+With FOLDER it serves the wheels and npm packages in it, else a few of its own.
+"""
+import base64, hashlib, http.server, io, json, os, re, sys, tarfile, urllib.parse, zipfile
 
 def wheel(name, version, files):
     out = io.BytesIO()
@@ -29,7 +34,25 @@ WHEELS = {"tiny": {"tiny-1.0-py3-none-any.whl": wheel("tiny", "1.0", {"tiny.py":
 LEAVES = {"greet": package("greet", "1.2.0", {"index.js": "module.exports = () => 'from npm';\n", "run.js": "require('fs').writeFileSync('/tmp/ran', '')"},
                            scripts={"install": "node run.js", "postinstall": "node run.js"}, dependencies={"inner": "^1.0.0"}),
           "inner": package("inner", "1.0.1", {"index.js": "module.exports = 1;\n", "CLAUDE.md": "text"})}
-VERSIONS = {"greet": "1.2.0", "inner": "1.0.1"}
+
+def manifest(data):
+    """Reads the package.json of an npm package."""
+    archive = tarfile.open(fileobj=io.BytesIO(data))
+    member = next(entry for entry in archive.getmembers() if re.fullmatch(r"[^/]+/package\.json", entry.name))
+    return json.loads(archive.extractfile(member).read())
+
+if len(sys.argv) > 3:
+    WHEELS, LEAVES = {}, {}
+    for name in sorted(os.listdir(sys.argv[3])):
+        with open(os.path.join(sys.argv[3], name), "rb") as file:
+            data = file.read()
+        if name.endswith(".whl"):
+            WHEELS.setdefault(re.sub(r"[-_.]+", "-", name.split("-")[0]).lower(), {})[name] = data
+        elif name.endswith(".tgz"):
+            found = manifest(data)
+            LEAVES.setdefault(found["name"], {})[found["version"]] = data
+else:
+    LEAVES = {name: {manifest(data)["version"]: data} for name, data in LEAVES.items()}
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -42,21 +65,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = f"<html><body>{links}</body></html>".encode()
         elif parts[0] == "files":
             body = next((files[parts[1]] for files in WHEELS.values() if parts[1] in files), None)
-        elif parts[0] == "npm" and len(parts) == 2 and parts[1] in LEAVES:
-            name, data = parts[1], LEAVES[parts[1]]
-            version = VERSIONS[name]
-            manifest = json.loads(tarfile.open(fileobj=io.BytesIO(data)).extractfile("package/package.json").read())
-            manifest["dist"] = {"tarball": f"http://{address}:{port}/npm/{name}/-/{name}-{version}.tgz",
-                                "integrity": "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()}
-            body = json.dumps({"name": name, "dist-tags": {"latest": version}, "versions": {version: manifest}}).encode()
-        elif parts[0] == "npm" and len(parts) == 4:
-            body = LEAVES.get(parts[1])
+        elif parts[0] == "npm-files" and len(parts) == 3:
+            body = LEAVES.get(urllib.parse.unquote(parts[1]), {}).get(parts[2].removesuffix(".tgz"))
+        elif parts[0] == "npm":
+            name = urllib.parse.unquote("/".join(parts[1:]))
+            versions = {version: self.about(name, version, data) for version, data in LEAVES.get(name, {}).items()}
+            latest = max(versions, key=lambda text: [int(part) for part in re.findall(r"\d+", text)], default=None)
+            body = json.dumps({"name": name, "dist-tags": {"latest": latest}, "versions": versions}).encode() if versions else None
         self.send_response(200 if body is not None else 404)
         self.send_header("Content-Length", str(len(body or b"")))
         if parts[0] == "simple":
             self.send_header("Content-Type", "text/html")
         self.end_headers()
         self.wfile.write(body or b"")
+    def about(self, name, version, data):
+        quoted = urllib.parse.quote(name, safe="")
+        integrity = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
+        tarball = f"http://{address}:{port}/npm-files/{quoted}/{version}.tgz"
+        return {**manifest(data), "dist": {"tarball": tarball, "integrity": integrity}}
+
     def log_message(self, *args):
         print(self.command, self.path, file=sys.stderr, flush=True)
 

@@ -113,7 +113,7 @@ fn npm_packages_are_prepared_without_running_their_scripts() {
     assert_eq!(run.stdout, "from npm\nexit 0\nfrom npm\nexit 0\n", "{}", run.stderr);
     assert!(!Path::new("/tmp/ran").exists());
     assert!(
-        requests(&env).contains("/npm/inner/-/inner-1.0.1.tgz"),
+        requests(&env).contains("/npm-files/inner/1.0.1.tgz"),
         "dependencies are fetched as well"
     );
 }
