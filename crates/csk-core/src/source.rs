@@ -9,6 +9,7 @@ mod spec;
 mod version;
 
 pub use offered::{Offer, OfferedSkill, UnusableFolder, offered};
+pub(crate) use open::public_origin;
 pub use open::{OpenError, OpenedSource, is_cloned, open, open_in_place};
 pub use spec::{SourceLocation, SourceSpec, SourceSpecError, VersionAndFolder};
 pub(crate) use version::VersionTag;

@@ -59,6 +59,8 @@ pub(crate) struct Context {
     pub(crate) has_hook: bool,
     /// Whether `CSK_FROZEN` forbids fetching and changing lockfiles.
     pub(crate) is_frozen: bool,
+    /// Whether `CSK_LOCKED` is set.
+    pub(crate) is_locked: bool,
     /// `CSK_LOCK_TIMEOUT`: how long to wait for another csk process.
     lock_timeout: Option<Duration>,
     allow_file: bool,
@@ -207,9 +209,12 @@ impl Context {
         let system_config = absolute("CSK_SYSTEM_CONFIG")?;
         let shell = variable("SHELL").and_then(|shell| shell.into_string().ok());
         let has_hook = variable("CSK_SHELL_HOOK").is_some();
-        let is_frozen = text("CSK_FROZEN").is_some_and(|value| {
-            !["0", "n", "no", "f", "false", "off"].contains(&value.to_lowercase().as_str())
-        });
+        let is_set = |name: &str| {
+            text(name).is_some_and(|value| {
+                !["0", "n", "no", "f", "false", "off"].contains(&value.to_lowercase().as_str())
+            })
+        };
+        let (is_frozen, is_locked) = (is_set("CSK_FROZEN"), is_set("CSK_LOCKED"));
         Ok(Self {
             ui,
             cwd,
@@ -223,6 +228,7 @@ impl Context {
             shell,
             has_hook,
             is_frozen,
+            is_locked,
             lock_timeout,
             allow_file,
             overrides,

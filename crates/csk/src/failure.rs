@@ -69,7 +69,8 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
     match error.downcast_ref::<RunError>() {
         Some(RunError::SkillsRoot(_)) => Some(
-            "set skills_root in config.json, or declare a `git` URL for every skill".to_owned(),
+            "`csk add owner/repo` clones a repository; or set skills_root in config.json"
+                .to_owned(),
         ),
         Some(RunError::Lock(_) | RunError::Home(_)) | None => None,
     }

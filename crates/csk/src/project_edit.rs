@@ -13,11 +13,12 @@ use csk_core::install::{
     Target, Upgrade, add_ignore_rules, install, lock,
 };
 use csk_core::{
-    Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, remove_skill, work_tree,
+    Agent, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, remove_skill, work_tree,
     work_tree_root,
 };
 use skill::Identifier;
 use skill_fs::{AbsPath, read_text, write_file};
+use skill_state::audit::AuditMode;
 use term::Failure;
 
 use self::saved::SavedProject;
@@ -31,6 +32,16 @@ use crate::projects::{ProjectLocation, SkillfileState, location_of, read_skillfi
 pub(crate) enum Place {
     Project(AbsPath),
     Global,
+}
+
+impl Place {
+    /// Returns the flag that selects it in other commands.
+    pub(crate) fn flag(&self) -> &'static str {
+        match self {
+            Self::Project(_) => "",
+            Self::Global => " --global",
+        }
+    }
 }
 
 /// The declared skills of a place, before and after a change.
@@ -72,15 +83,31 @@ pub(crate) fn project_here(context: &Context) -> anyhow::Result<AbsPath> {
     if let Some(root) = csk_core::project::find_root(&context.cwd) {
         return Ok(root);
     }
-    let root = work_tree_root(&context.cwd)?.unwrap_or_else(|| context.cwd.clone());
     let real = |path: &AbsPath| fs::canonicalize(path.as_path()).ok();
-    let is_home = context.user_home.as_ref().is_some_and(|home| real(home) == real(&root));
-    if is_home || root.parent().is_none() {
+    let is_home =
+        |path: &AbsPath| context.user_home.as_ref().is_some_and(|home| real(home) == real(path));
+    // A home folder may be a repository of settings; that does not make it a project.
+    let root = work_tree_root(&context.cwd)?.filter(|root| !is_home(root));
+    let root = root.unwrap_or_else(|| context.cwd.clone());
+    if is_in_git_folder(&context.cwd) {
+        return Err(Failure::usage(format!("`{}` is inside git's own data", context.cwd))
+            .with_hint("change to a project")
+            .into());
+    }
+    if is_home(&root) || root.parent().is_none() {
         return Err(Failure::usage(format!("`{root}` is not a project folder"))
             .with_hint("change to a project, or use --global for skills in all projects")
             .into());
     }
     Ok(root)
+}
+
+/// Returns true in a `.git` folder and in a bare repository.
+fn is_in_git_folder(folder: &AbsPath) -> bool {
+    folder.as_path().ancestors().any(|folder| {
+        let has = |name: &str| folder.join(name).exists();
+        has("HEAD") && has("objects") && has("refs")
+    })
 }
 
 impl ProjectEdit {
@@ -107,8 +134,9 @@ impl ProjectEdit {
                     Place::Project(_) => Skillfile::empty(&shared_agents(config)),
                     Place::Global => Skillfile::minimal(),
                 };
+                // An interrupted change may have left an empty lockfile.
                 let lock = read_text(&root.join(LOCKFILE))?;
-                if lock.is_some() {
+                if lock.is_some_and(|text| text != Lockfile::default().to_json()) {
                     return Err(Failure::usage(format!(
                         "`{root}` has a {LOCKFILE} but no {SKILLFILE}"
                     ))
@@ -198,7 +226,8 @@ impl ProjectEdit {
         options: EditOptions,
     ) -> anyhow::Result<EditReport> {
         let target = self.target(context, config)?;
-        let auditor = context.auditor(config, None)?;
+        let mode = config.audit.max(AuditMode::Advisory);
+        let auditor = context.auditor(config, Some(mode))?;
         let environment = Environment { auditor, ..context.environment(config) };
         let progress = context.progress();
         let targets = [target];
@@ -280,6 +309,10 @@ impl ProjectEdit {
                 .with_hint("run the command again")
                 .into());
         }
+        // The lockfile comes first: a project with a Skillfile and no lockfile stays without one.
+        if self.old.is_none() && self.lock.is_some() {
+            write_file(&self.root.join(LOCKFILE), Lockfile::default().to_json().as_bytes())?;
+        }
         write_file(&path, self.text.as_bytes())?;
         Ok(saved)
     }
@@ -356,7 +389,9 @@ pub(crate) fn shared_agents(config: &Config) -> Vec<&str> {
 
 /// Returns the names of the agents that a target serves, for a message.
 pub(crate) fn agent_names(target: &Target) -> Option<String> {
-    let names: Vec<String> = target.agent_ids();
+    // The common folder of the user account stands for no particular agent.
+    let any = Agent::any().id;
+    let names: Vec<String> = target.agent_ids().into_iter().filter(|id| *id != any).collect();
     let is_detected = target.agents_from == AgentsFrom::Detection;
     (!names.is_empty()).then(|| {
         let how = if is_detected { " (detected)" } else { "" };

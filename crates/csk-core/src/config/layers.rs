@@ -7,6 +7,7 @@ use serde_json::Value;
 use skill::json::read;
 use skill::{Code, Diagnostic};
 use skill_fs::AbsPath;
+use skill_state::audit::AuditMode;
 
 use crate::Config;
 use crate::config::file::fields;
@@ -103,8 +104,13 @@ impl Config {
             let base = system.filter(|system| system.sets("skills_root"));
             let own = Self::new(repositories.clone());
             let has_root = object.has("skills_root") || base.is_some();
+            let has_audit = object.has("audit");
             let mut config = fields(object, home, base.map_or(&own, |system| &system.config))?;
             config.owns_repositories = !has_root;
+            // Whoever configures nothing gets the safe default; a config of the original csk keeps its own.
+            if !has_root && !has_audit {
+                config.audit = AuditMode::Advisory;
+            }
             let Some(system) = system else { return Some(config) };
             let (own, from) = (config.clone(), &system.config);
             let wins = |key: &str| {

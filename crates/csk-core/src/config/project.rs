@@ -31,12 +31,16 @@ pub struct Checkout {
     pub path_hash: String,
 }
 
-/// Returns the nearest folder at or above `folder` that contains a Skillfile.
+/// Returns the nearest folder at or above `folder` that contains a Skillfile. A repository ends the search: a file above
+/// it belongs to somebody else's project, or to anyone who can write there.
 pub fn find_root(folder: &AbsPath) -> Option<AbsPath> {
     let mut current = Some(folder.clone());
     while let Some(candidate) = current {
         if candidate.join(SKILLFILE).as_path().is_file() {
             return Some(candidate);
+        }
+        if candidate.join(".git").as_path().exists() {
+            return None;
         }
         current = candidate.parent();
     }

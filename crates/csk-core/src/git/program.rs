@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use skill_fs::AbsPath;
 
-use crate::ProgressHandle;
 use crate::git::settings::GitDir;
 use crate::git::url::{LocalSources, check_url};
+use crate::{ProgressHandle, is_ref_name};
 
 /// The time limit of a clone or a fetch.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -216,6 +216,30 @@ pub fn remote_refs(
         refs.insert(name.trim_end_matches("^{}").to_owned(), id.to_owned());
     }
     Ok(refs)
+}
+
+/// Records which branch is the default one of `url`, the origin. Git does so only for a new clone.
+pub(crate) fn update_default_branch(
+    repository: &AbsPath,
+    url: &str,
+    local: LocalSources,
+    running: &dyn ProgressHandle,
+) -> Result<(), GitError> {
+    check_url(url, local)?;
+    let mut git = network(git_at(repository)?, local);
+    git.args(["ls-remote", "--quiet", "--symref", "--"]);
+    git.arg(absolute_url(repository.as_path(), url)).arg("HEAD").stdout(Stdio::piped());
+    let output = run(git, running, TIME_LIMIT)?;
+    let text = String::from_utf8_lossy(&output);
+    let head = text.lines().find_map(|line| line.strip_prefix("ref: refs/heads/"));
+    let Some(branch) = head.and_then(|line| line.strip_suffix("\tHEAD")) else { return Ok(()) };
+    if !is_ref_name(branch) {
+        return Ok(());
+    }
+    let mut git = network(git_at(repository)?, local);
+    git.args(["symbolic-ref", "refs/remotes/origin/HEAD"]);
+    git.arg(format!("refs/remotes/origin/{branch}"));
+    run(git, running, TIME_LIMIT).map(|_| ())
 }
 
 /// Makes a relative path URL absolute, since git runs in another folder.

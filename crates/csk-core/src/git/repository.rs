@@ -247,6 +247,16 @@ impl Repository {
         remote.or_else(|| Some(target("HEAD")?.strip_prefix("refs/heads/")?.to_owned()))
     }
 
+    /// Returns true if the origin had a default branch that no longer exists.
+    pub(crate) fn is_default_branch_gone(&self) -> bool {
+        let Ok(git) = self.git() else { return false };
+        let head = git.try_find_reference("refs/remotes/origin/HEAD").ok().flatten();
+        let branch = head.and_then(|head| Some(head.target().try_name()?.as_bstr().to_string()));
+        branch.is_some_and(|branch| {
+            !git.try_find_reference(&branch).is_ok_and(|found| found.is_some())
+        })
+    }
+
     /// Returns the checked-out commit.
     pub fn head_commit(&self) -> Option<Commit> {
         Commit::new(&self.git().ok()?.head_id().ok()?.to_string())
@@ -339,6 +349,8 @@ impl Repository {
                 prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).map(str::to_owned)
             }));
         }
+        // A branch that is gone may still have a local name.
+        names.retain(|name| *name != reference.name);
         let nearest = nearest(&reference.name, names.iter().map(String::as_str)).map(str::to_owned);
         let (kind, name) = (reference.kind.as_str(), reference.name.clone());
         const SHOWN: usize = 8;

@@ -22,8 +22,8 @@ pub(crate) struct SkillFolder {
     pub(crate) path: Option<RelPath>,
     /// The id of its tree.
     pub(crate) tree: String,
-    /// The content of its SKILL.md.
-    pub(crate) skill_file: Vec<u8>,
+    /// The content of its SKILL.md; `None` if that is a link, which csk does not install.
+    pub(crate) skill_file: Option<Vec<u8>>,
 }
 
 /// A folder that is still to be searched.
@@ -78,10 +78,10 @@ impl Objects {
         let found = self.find(id, Kind::Tree, &mut zlib)?;
         let file = TreeRefIter::from_bytes(&found, id.kind())
             .filter_map(Result::ok)
-            .find(|entry| is_skill_file(entry.filename, entry.mode.kind()))
+            .find(|entry| is_skill_name(entry.filename) && is_file(entry.mode.kind()))
             .map(|entry| entry.oid.to_owned());
         let Some(file) = file else { return Ok(None) };
-        let skill_file = self.small_file(file, &mut zlib)?;
+        let skill_file = Some(self.small_file(file, &mut zlib)?);
         Ok(Some(SkillFolder { path: at.cloned(), tree, skill_file }))
     }
 
@@ -125,13 +125,15 @@ impl Objects {
             }
             let file = entries
                 .iter()
-                .find(|entry| is_skill_file(entry.filename, entry.mode.kind()))
-                .map(|entry| entry.oid.to_owned());
-            if let Some(file) = file {
+                .filter(|entry| is_skill_name(entry.filename) && !entry.mode.is_tree())
+                .min_by_key(|entry| !is_file(entry.mode.kind()))
+                .map(|entry| (entry.oid.to_owned(), is_file(entry.mode.kind())));
+            if let Some((file, is_file)) = file {
                 let path = RelPath::new(prefix.trim_end_matches('/')).ok();
                 // Only the root of the repository has no path.
                 if path.is_some() || prefix.is_empty() {
-                    let skill_file = self.small_file(file, &mut zlib)?;
+                    let read = || self.small_file(file, &mut zlib);
+                    let skill_file = is_file.then(read).transpose()?;
                     found.push(SkillFolder { path, tree: id.to_string(), skill_file });
                 }
             }
@@ -153,7 +155,10 @@ impl Objects {
     }
 }
 
-fn is_skill_file(name: &gix::bstr::BStr, kind: EntryKind) -> bool {
-    let is_file = matches!(kind, EntryKind::Blob | EntryKind::BlobExecutable);
-    is_file && name.to_str().is_ok_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
+fn is_skill_name(name: &gix::bstr::BStr) -> bool {
+    name.to_str().is_ok_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
+}
+
+fn is_file(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Blob | EntryKind::BlobExecutable)
 }

@@ -166,7 +166,9 @@ impl SkillError {
             Self::NotLocked { .. } => {
                 Some("run `csk lock` in the project, then commit Skillfile.lock".to_owned())
             }
-            Self::LockedAbsent { .. } => Some("run `csk update` to fetch it".to_owned()),
+            Self::LockedAbsent { skill, .. } => Some(format!(
+                "run `csk update` to fetch it; if it no longer exists there, `csk lock --upgrade {skill}` pins another one"
+            )),
             Self::LockMoved { .. } => Some(
                 "ask the skill's author why it moved; to accept the new commit, run `csk lock --upgrade`".to_owned(),
             ),

@@ -11,6 +11,7 @@ use skill::Identifier;
 use skill_fs::{AbsPath, Lock, LockError};
 
 use super::{Environment, RunError, SkillError, Target};
+use crate::git::program::update_default_branch;
 use crate::{
     Declaration, Fetched, GitError, Progress, Repository, Work, clone, fetch, origin, redacted,
 };
@@ -77,7 +78,12 @@ pub(crate) fn fetch_repository(
     let _lock = lock(environment, name)?;
     let running = progress.begin(Work::Fetch { source: name });
     let local = environment.local.of_clone();
-    fetch(&repository, &url, local, running.as_ref()).map(|()| Fetched::Done)
+    fetch(&repository, &url, local, running.as_ref())?;
+    let is_gone = Repository::open(&repository).is_ok_and(|opened| opened.is_default_branch_gone());
+    if is_gone {
+        update_default_branch(&repository, &url, local, running.as_ref())?;
+    }
+    Ok(Fetched::Done)
 }
 
 /// Returns every declared skill.

@@ -8,7 +8,7 @@ use skill_fs::{AbsPath, read_text};
 
 use crate::config::index::SkillIndex;
 use crate::install::{Environment, SKILLS, repositories};
-use crate::source::{VersionAndFolder, WantedVersion, choose_version, offered};
+use crate::source::{VersionAndFolder, WantedVersion, choose_version, offered, public_origin};
 use crate::{Ledger, Repository, SourceError};
 
 /// Where to search.
@@ -175,12 +175,14 @@ fn in_repository(root: &AbsPath, name: &str) -> Result<Vec<FoundSkill>, SourceEr
     let repository = Repository::open(&root.join(name))?;
     let any = WantedVersion::AsInSource(VersionAndFolder::Known { reference: None, path: None });
     let list = |commit: &crate::Commit| offered(&repository, commit, None, &source);
+    let url = public_origin(&root.join(name));
     let version = choose_version(&repository, &any, |commit, _| {
         list(commit).is_ok_and(|offer| !offer.skills.is_empty())
     })?;
     let found = list(&version.commit)?.skills.into_iter().map(|skill| {
         let folder = skill.folder().to_owned();
-        let words = [name, "--skill", &folder];
+        // A name says little: any project can choose the name under which csk clones a repository.
+        let words = [url.as_deref().unwrap_or(name), "--skill", &folder];
         let words = if skill.path.is_none() { &words[..1] } else { &words[..] };
         FoundSkill {
             name: skill.name.to_string(),
@@ -196,7 +198,9 @@ fn in_repository(root: &AbsPath, name: &str) -> Result<Vec<FoundSkill>, SourceEr
 /// Refers to a repository that is not under `skills_root` by its path.
 fn by_path(skill: FoundSkill, root: &AbsPath) -> FoundSkill {
     let add = skill.add.map(|mut words| {
-        if let Some(first) = words.first_mut() {
+        if let Some(first) =
+            words.first_mut().filter(|first| Identifier::new(first.as_str()).is_ok())
+        {
             *first = root.join(first.as_str()).to_string();
         }
         words

@@ -25,6 +25,8 @@ pub struct OfferedSkill {
 pub struct Offer {
     /// The skills, by path.
     pub skills: Vec<OfferedSkill>,
+    /// Identical copies of these skills in other folders.
+    pub copies: Vec<OfferedSkill>,
     /// Folders with a SKILL.md that csk cannot install.
     pub unusable: Vec<UnusableFolder>,
 }
@@ -71,7 +73,9 @@ pub fn offered(
             }
         }
     }
-    offer.skills = without_copies(offer.skills);
+    let all = std::mem::take(&mut offer.skills);
+    offer.skills = without_copies(all.clone());
+    offer.copies = all.into_iter().filter(|skill| !offer.skills.contains(skill)).collect();
     Ok(offer)
 }
 
@@ -80,7 +84,10 @@ fn name_and_description(
     fallback: &Identifier,
 ) -> Result<(Identifier, String), String> {
     let own = folder.path.as_ref().and_then(|path| path.parts().last());
-    let input = Input { file: SKILL_FILE, directory: own, bytes: &folder.skill_file };
+    let Some(bytes) = &folder.skill_file else {
+        return Err("its SKILL.md is a symbolic link".to_owned());
+    };
+    let input = Input { file: SKILL_FILE, directory: own, bytes };
     let head = parse_head(&input, Strictness::Lenient);
     let declared = head.name.as_deref().and_then(|name| Identifier::new(name).ok());
     let name = match (declared, own) {

@@ -167,18 +167,23 @@ fn open_clone(
         });
     }
     let repository = Repository::open(&path)?;
-    let url = origin(&path).ok().flatten();
-    // A path on this machine, or a URL with a password, is of no use to others.
-    let url = url.filter(|url| check_declared_url(url, LocalSources::Refused).is_ok());
-    Ok(OpenedSource { name: name.clone(), url, below, repository })
+    Ok(OpenedSource { name: name.clone(), url: public_origin(&path), below, repository })
+}
+
+/// Returns the URL that a repository was cloned from. A path on this machine, or a URL with a password, is of no use to
+/// others.
+pub(crate) fn public_origin(repository: &AbsPath) -> Option<String> {
+    let url = origin(repository).ok().flatten();
+    url.filter(|url| check_declared_url(url, LocalSources::Refused).is_ok())
 }
 
 /// Returns the root of the repository that a folder is in, and the folder's path in it.
 fn repository_of(folder: &AbsPath) -> Result<(AbsPath, Option<RelPath>), OpenError> {
-    let real = std::fs::canonicalize(folder.as_path())
-        .ok()
-        .and_then(|path| AbsPath::new(path).ok())
-        .filter(|path| path.as_path().is_dir());
+    let real = std::fs::canonicalize(folder.as_path()).ok();
+    let real = real.and_then(|path| AbsPath::new(path).ok());
+    // A file means the skill that it is in.
+    let real =
+        real.and_then(|path| if path.as_path().is_dir() { Some(path) } else { path.parent() });
     let real = real.ok_or_else(|| OpenError::NoFolder(folder.clone()))?;
     let is_root = |path: &AbsPath| {
         let has = |name: &str| path.join(name).as_path().exists();
@@ -243,7 +248,9 @@ fn git_error(action: &'static str, url: &str, error: &GitError) -> OpenError {
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     let reason = fatal.or(last).unwrap_or(&text).trim().to_owned();
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
-    let hint = if has(&["transport 'file' not allowed"]) {
+    let hint = if text.starts_with("cannot create ") {
+        None
+    } else if has(&["transport 'file' not allowed"]) {
         Some(
             "your git config rewrites this URL to a local path; to allow that, set CSK_ALLOW_FILE=1"
                 .to_owned(),

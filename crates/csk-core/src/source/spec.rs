@@ -168,10 +168,19 @@ fn remote(text: &str) -> Result<SourceSpec, String> {
     let first = text.split(['/', '@', '#']).next().unwrap_or(text);
     match text.contains('/') {
         // Owners on GitHub contain no dots, host names do.
-        true if first.contains('.') => page(text),
+        true if first.contains('.') => {
+            page(text).or_else(|reason| without_scheme(text).ok_or(reason))
+        }
         true => shorthand("github.com", text),
         false => cloned(text),
     }
+}
+
+/// Parses `github.com/owner/repo/folder`.
+fn without_scheme(text: &str) -> Option<SourceSpec> {
+    let (host, rest) = text.split_once('/')?;
+    let (_, host, _) = HOSTS.iter().find(|(_, known, _)| host.eq_ignore_ascii_case(known))?;
+    shorthand(host, rest).ok()
 }
 
 /// Parses the name of a cloned repository, with an optional version.
@@ -195,6 +204,12 @@ fn shorthand(host: &str, text: &str) -> Result<SourceSpec, String> {
         return Err("expected an owner and a repository, such as `acme/skills`".to_owned());
     }
     let (repository, below) = segments.split_at(count.min(segments.len()));
+    // People copy the path of a page.
+    if let (["tree" | "blob", rest @ ..], None) = (below, reference)
+        && !rest.is_empty()
+    {
+        return on_page(host, repository, rest);
+    }
     let path = match below {
         [] => None,
         below => Some(rel_path(&below.join("/"))?),

@@ -4,7 +4,7 @@
 use skill::{RefKind, RelPath, is_commit_id};
 
 use super::VersionAndFolder;
-use crate::{Commit, Reference, Repository, SourceError};
+use crate::{Commit, Reference, Repository, SourceError, is_ref_name};
 
 /// The version that the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,8 @@ pub fn choose_version(
             (path.clone(), reference.as_deref())
         }
     };
-    if let Some(name) = name {
+    // `HEAD` is the default branch, whose name may change.
+    if let Some(name) = name.filter(|name| *name != "HEAD") {
         return chosen(named(repository, name)?, path);
     }
     let tags = repository.tags()?;
@@ -65,9 +66,17 @@ pub fn choose_version(
     }
     let Some(branch) = branch else {
         let path = repository.path().to_string();
-        return Err(SourceError::Broken { path, reason: "it has no commits".to_owned() });
+        let reason = "it has no default branch; specify a version".to_owned();
+        return Err(SourceError::Broken { path, reason });
     };
     let reference = Reference { kind: RefKind::Branch, name: branch };
+    if tags.is_empty()
+        && repository.head_commit().is_none()
+        && repository.resolve(&reference).is_err()
+    {
+        let path = repository.path().to_string();
+        return Err(SourceError::Broken { path, reason: "it has no commits".to_owned() });
+    }
     Ok(ChosenVersion { note, ..chosen(reference, path)? })
 }
 
@@ -75,24 +84,38 @@ fn tag_named(name: &str) -> Reference {
     Reference { kind: RefKind::Tag, name: name.to_owned() }
 }
 
-/// Returns the tag, else the branch, else the commit of this name.
+/// Returns the tag, else the branch, else the commit of this name. Digits of a commit never mean a tag or a branch that
+/// leads elsewhere, since anyone with write access to the repository can name those.
 fn named(repository: &Repository, name: &str) -> Result<Reference, SourceError> {
     let of = |kind| Reference { kind, name: name.to_owned() };
     let (mut nearest, mut available) = (None, Vec::new());
-    for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
-        match repository.resolve(&of(kind)) {
+    let mut found: Option<(Reference, Commit)> = None;
+    let may_be_name = is_ref_name(name) && !is_commit_id(&name.to_ascii_lowercase());
+    let kinds = [RefKind::Tag, RefKind::Branch, RefKind::Revision];
+    for kind in kinds.into_iter().filter(|kind| *kind == RefKind::Revision || may_be_name) {
+        match (repository.resolve(&of(kind)), &found) {
             // A lockfile needs the whole ID anyway.
-            Ok(commit) if kind == RefKind::Revision => {
+            (Ok(commit), None) if kind == RefKind::Revision => {
                 return Ok(Reference { kind, name: commit.as_str().to_owned() });
             }
-            Ok(_) => return Ok(of(kind)),
-            Err(SourceError::UnknownReference { nearest: near, available: names, .. }) => {
+            (Ok(commit), None) => found = Some((of(kind), commit)),
+            (Ok(commit), Some((_, other))) if kind == RefKind::Revision && commit != *other => {
+                let path = repository.path().to_string();
+                return Err(SourceError::Ambiguous { name: name.to_owned(), path });
+            }
+            (Ok(_), Some(_)) => {}
+            (Err(SourceError::UnknownReference { nearest: near, available: names, .. }), _) => {
                 nearest = nearest.or(near);
                 available.extend(names);
             }
-            Err(error) => return Err(error),
+            (Err(error), _) => return Err(error),
         }
     }
+    if let Some((reference, _)) = found {
+        return Ok(reference);
+    }
+    available.sort();
+    available.dedup();
     let kind = if is_commit_id(name) { "commit" } else { "tag, branch or commit" };
     let (name, path) = (name.to_owned(), repository.path().to_string());
     Err(SourceError::UnknownReference { kind, name, path, nearest, available })

@@ -3,11 +3,12 @@
 mod declare;
 mod found;
 mod install;
+mod report;
 mod select;
 mod show;
 
 pub(crate) use declare::{SkillFlags, read_valid_skillfile};
-pub(crate) use found::{Fetching, find_skills};
+pub(crate) use found::{Fetching, skills_of};
 pub(crate) use install::examine_all;
 pub(crate) use show::{as_json, facts_about};
 
@@ -53,6 +54,7 @@ Writes: Skillfile.json, Skillfile.lock, .gitignore; what `csk install` writes; s
         "csk add acme/skills",
         "csk add acme/skills --skill pdf review",
         "csk add https://github.com/acme/skills/tree/main/skills/pdf",
+        "csk add acme/skills --all --except docx",
         "csk add acme/skills --all --global",
         "csk add ./my-skills --dry-run",
         "csk add pdf --git https://example.com/skill-pdf.git --tag v1.2.0",
@@ -85,6 +87,9 @@ pub(crate) struct AddFlags {
     /// Add all skills of the source
     #[arg(long)]
     pub(crate) all: bool,
+    /// With --all, leave these skills out
+    #[arg(long, value_name = "NAME", num_args = 1.., requires = "all")]
+    pub(crate) except: Vec<String>,
     #[command(flatten)]
     pub(crate) declared: SkillFlags,
     /// Add skills rated REVIEW or UNANALYZABLE without asking

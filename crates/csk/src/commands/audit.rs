@@ -1,7 +1,6 @@
 //! `csk audit`: static analysis of skills, before or after they are installed.
 
 mod find;
-mod folders;
 mod inspect;
 mod list;
 mod policy;
@@ -14,7 +13,7 @@ use skill::nearest;
 use skill_audit::show::{AuditedJson, AuditedSkill, ReportsJson, RuleJson, Source, html};
 use skill_audit::{RULES, Rule};
 use skill_state::audit::AuditPolicy;
-use term::{Failure, HelpText};
+use term::{Failure, HelpText, safe_line};
 
 use inspect::{InspectedSkill, fails, inspect};
 
@@ -51,7 +50,7 @@ Writes: repositories/ in csk's home folder, if a source is not cloned yet; the -
 Your decisions are stored only in csk's home folder; a skill cannot ship decisions of its own.",
     exit_codes: &[
         ExitCode::Done.when("no skill is blocked or revoked; with --strict, none needs review either"),
-        ExitCode::Failed.when("a skill is blocked or revoked; with --strict, also if an unpinned skill is rated REVIEW or UNANALYZABLE"),
+        ExitCode::Failed.when("a skill is blocked, revoked, or cannot be read; with --strict, also if an unpinned skill is rated REVIEW or UNANALYZABLE"),
         ExitCode::Usage.when("usage or configuration error, or the target cannot be read"),
         ExitCode::Locked.usual(),
     ],
@@ -155,13 +154,19 @@ pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> anyhow::Result<E
     }
     let network = network(args.offline || context.is_frozen);
     let found = find::bundles(context, args.target.as_deref(), network)?;
-    let inspected = inspect(context, found, &policy)?;
+    // The other skills are still worth a report, but the command fails.
+    for problem in &found.problems {
+        context.ui.error(&format!("error: not audited: {}\n", safe_line(problem)))?;
+    }
+    let is_incomplete = !found.problems.is_empty();
+    let inspected = inspect(context, found.skills, &policy)?;
     if let Some(fingerprint) = &args.suppress {
         let expires = args.expires.as_deref();
         return policy::suppress(context, &inspected, fingerprint, &reason, expires);
     }
     write(context, &args.report, &inspected)?;
-    Ok(ExitCode::failed_if(inspected.iter().any(|one| fails(&args.report, &policy, one))))
+    let has_failed = inspected.iter().any(|one| fails(&args.report, &policy, one));
+    Ok(ExitCode::failed_if(is_incomplete || has_failed))
 }
 
 /// Reads the user's audit decisions. A malformed file is an error, so that no revocation is missed.
@@ -173,10 +178,13 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow
     let network = network(args.offline || context.is_frozen);
     let (old, new) = match args.diff.as_slice() {
         [one, other] => (
-            find::bundles(context, Some(one), network)?,
-            find::bundles(context, Some(other), network)?,
+            find::bundles(context, Some(one), network)?.complete()?,
+            find::bundles(context, Some(other), network)?.complete()?,
         ),
-        [one] => (find::installed(context, one)?, find::bundles(context, Some(one), network)?),
+        [one] => (
+            find::installed(context, one)?,
+            find::bundles(context, Some(one), network)?.complete()?,
+        ),
         _ => {
             return Err(
                 Failure::usage("--diff takes two versions, or one skill in the project").into()

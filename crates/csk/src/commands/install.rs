@@ -250,6 +250,26 @@ fn print_project(
     Ok(())
 }
 
+/// Prints what another command than `csk install` did to a skill that it was not about.
+pub(crate) fn print_other(context: &mut Context, skill: &SkillReport) -> anyhow::Result<()> {
+    for warning in &skill.warnings {
+        context.ui.error(&format!("warning: {}: {}\n", skill.name, safe_line(warning)))?;
+    }
+    match &skill.outcome {
+        Outcome::UpToDate => Ok(()),
+        Outcome::Failed(error) => {
+            let error = error.to_string();
+            Ok(context.ui.error(&format!("warning: {}: {}\n", skill.name, safe_line(&error)))?)
+        }
+        Outcome::Installed => {
+            Ok(context.ui.done(&format!("{} installed as well\n", skill.name))?)
+        }
+        Outcome::Removed | Outcome::Unlinked => {
+            Ok(context.ui.done(&format!("{} removed as well\n", skill.name))?)
+        }
+    }
+}
+
 fn print_skill(
     context: &mut Context,
     alias: &str,

@@ -8,6 +8,7 @@ use skill::{Identifier, nearest};
 use term::{Failure, HelpText, safe_line};
 
 use crate::commands::add::project_root;
+use crate::commands::install::print_other;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::project_edit::{EditOptions, Place, ProjectEdit};
@@ -82,6 +83,7 @@ fn remove_from(
     names: &[String],
     flags: &RemoveFlags,
 ) -> anyhow::Result<ExitCode> {
+    let flag = place.flag();
     let mut edit = ProjectEdit::begin(context, config, place)?;
     let declared: Vec<Identifier> =
         edit.file(config)?.skills.into_iter().map(|skill| skill.name).collect();
@@ -91,7 +93,9 @@ fn remove_from(
             let failure = Failure::usage(format!("skill `{name}` is not declared in {SKILLFILE}"));
             return Err(match nearest(name, declared.iter().map(Identifier::as_str)) {
                 Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-                None => failure.with_hint("run `csk status` to see the declared skills"),
+                None => {
+                    failure.with_hint(format!("run `csk status{flag}` to see the declared skills"))
+                }
             }
             .into());
         };
@@ -106,8 +110,8 @@ fn remove_from(
     let options = EditOptions { mode, network: Network::Refused, is_installed: !flags.no_install };
     let report = edit.apply(context, config, &removed, options)?;
     let skills = report.installed.iter().flat_map(|report| &report.skills);
-    for skill in skills.filter(|skill| skill.has_failed() && !removed.contains(&skill.name)) {
-        context.ui.error(&format!("warning: `{}` was not installed\n", skill.name))?;
+    for skill in skills.filter(|skill| !removed.contains(&skill.name)) {
+        print_other(context, skill)?;
     }
     for name in removed {
         let result = match (flags.dry_run, flags.no_install) {

@@ -3,7 +3,7 @@
 use csk_core::output::{SourceSkillsJson, VERSION};
 use term::{HelpText, counted, safe_line, table};
 
-use crate::commands::add::{Fetching, as_json, examine_all, facts_about, find_skills};
+use crate::commands::add::{Fetching, as_json, examine_all, facts_about, skills_of};
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
@@ -57,7 +57,7 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         network: network(args.offline || context.is_frozen),
         is_only_read: true,
     };
-    let found = find_skills(context, &config, &args.source, &wanted)?;
+    let found = skills_of(context, &config, &args.source, &wanted)?;
     let offered = &found.offer.skills;
     if args.skills.is_empty() && offered.len() > 1 && !args.json {
         let row = |skill: &csk_core::source::OfferedSkill| {
@@ -68,7 +68,7 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         context.ui.out(&table(&rows, context.ui.width))?;
         context.ui.note(&format!(
             "{} at {} contains {}\n",
-            safe_line(&args.source),
+            safe_line(found.source.url.as_deref().unwrap_or(&args.source)),
             found.version_text(),
             counted(offered.len(), "skill")
         ))?;

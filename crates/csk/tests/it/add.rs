@@ -11,12 +11,12 @@ use testkit::{GitRepo, Run, TestEnv};
 const SKILLS: usize = 17;
 
 /// An empty home with signs of two agents, an empty project, and a local mirror of the hosts that people paste from.
-struct Fresh {
-    env: TestEnv,
+pub(crate) struct Fresh {
+    pub(crate) env: TestEnv,
 }
 
 impl Fresh {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let env = TestEnv::new().var("CSK_ALLOW_FILE", "1").var("PATH", &plain_path());
         let fresh = Self { env };
         let mut literal = String::new();
@@ -51,27 +51,27 @@ impl Fresh {
         fresh
     }
 
-    fn mirror(&self, path: &str, literal: &str) -> GitRepo<'_> {
+    pub(crate) fn mirror(&self, path: &str, literal: &str) -> GitRepo<'_> {
         GitRepo::new(&self.env, &format!("mirror/{path}"), literal)
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.env.work().parent().unwrap().join("home")
     }
 
     /// Runs csk in the project.
-    fn csk(&self, arguments: &str) -> Run {
+    pub(crate) fn csk(&self, arguments: &str) -> Run {
         self.csk_in("app", arguments)
     }
 
-    fn csk_in(&self, folder: &str, arguments: &str) -> Run {
+    pub(crate) fn csk_in(&self, folder: &str, arguments: &str) -> Run {
         let words: Vec<&str> = arguments.split_whitespace().collect();
         let mut command = self.env.command(env!("CARGO_BIN_EXE_csk"), &words);
         self.env.output(command.current_dir(self.env.path(folder)))
     }
 
     /// Runs csk in the project and checks that it succeeds.
-    fn done(&self, arguments: &str) -> Run {
+    pub(crate) fn done(&self, arguments: &str) -> Run {
         let run = self.csk(arguments);
         assert_eq!(run.code, Some(0), "{arguments}: {}{}", run.stdout, run.stderr);
         run
@@ -86,16 +86,16 @@ impl Fresh {
         self.env.run_args("bash", &["-c", &line])
     }
 
-    fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.env.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    fn json(&self, path: &str) -> Value {
+    pub(crate) fn json(&self, path: &str) -> Value {
         serde_json::from_str(&self.read(path)).unwrap()
     }
 
     /// Returns the names of the installed skills.
-    fn installed(&self) -> Vec<String> {
+    pub(crate) fn installed(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.env.path("app/.agents/skills")) else {
             return Vec::new();
         };
@@ -685,12 +685,13 @@ fn find_searches_everything_on_this_machine() {
     assert_eq!(kinds, [("pdf", "installed"), ("pdf", "repository"), ("pdf-forms", "index")]);
     let text = fresh.done("find pdf").stdout;
     assert!(
-        text.contains("acme-skills --skill skills/pdf") && text.contains("acme/forms"),
+        text.contains("https://github.com/acme/skills --skill skills/pdf")
+            && text.contains("acme/forms"),
         "{text}"
     );
     // The suggested arguments work.
     fresh.done("remove pdf");
-    fresh.done("add acme-skills --skill skills/pdf");
+    fresh.done("add https://github.com/acme/skills --skill skills/pdf");
     let none = fresh.done("find pfd");
     assert!(
         none.stdout.is_empty() && none.stderr.contains("did you mean `pdf`?"),

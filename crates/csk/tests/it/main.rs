@@ -5,6 +5,7 @@
 
 mod adapters;
 mod add;
+mod add_more;
 mod adopt;
 mod audit;
 mod bad_input;

@@ -32,6 +32,8 @@ fn sources_are_written_as_people_paste_them() {
         ("acme/skills#feature/x", "https://github.com/acme/skills at feature/x"),
         ("acme/skills/pdf@v1", "https://github.com/acme/skills at v1 in pdf"),
         ("github:acme/skills", "https://github.com/acme/skills"),
+        ("github.com/acme/skills/skills/pdf", "https://github.com/acme/skills in skills/pdf"),
+        ("acme/skills/tree/main/skills/pdf", "https://github.com/acme/skills page main/skills/pdf"),
         ("gitlab:group/sub/skills", "https://gitlab.com/group/sub/skills"),
         ("github.com/acme/skills", "https://github.com/acme/skills"),
         ("https://github.com/acme/skills", "https://github.com/acme/skills"),

@@ -1,5 +1,9 @@
 //! Finds the skills of a source: opens its repository, chooses a version and lists the skills in it.
 
+#![expect(clippy::disallowed_methods, reason = "looks for a folder that may be meant")]
+
+use std::fs;
+
 use csk_core::install::{Environment, Network};
 use csk_core::source::{
     ChosenVersion, Offer, OfferedSkill, OpenedSource, SourceLocation, SourceSpec, UnusableFolder,
@@ -7,6 +11,7 @@ use csk_core::source::{
 };
 use csk_core::{Config, Declaration, Reference, SourceError, redacted};
 use skill::{Identifier, RelPath};
+use skill_fs::AbsPath;
 use term::{Failure, safe_line};
 
 use super::select::{by_name, no_skills};
@@ -52,6 +57,18 @@ impl FoundSkills {
         by_name(self, wanted)
     }
 
+    /// Returns where a skill is, for messages: the URL of its repository, or its path, and its folder.
+    pub(crate) fn place_text(&self, skill: &OfferedSkill) -> String {
+        let repository = match &self.source.url {
+            Some(url) => redacted(url),
+            None => self.source.repository.path().to_string(),
+        };
+        match &skill.path {
+            Some(path) => format!("{repository}, folder {path}"),
+            None => repository,
+        }
+    }
+
     /// Returns the version for messages: `tag v1.2 (2ef373e)`.
     pub(crate) fn version_text(&self) -> String {
         let Reference { kind, name } = &self.version.reference;
@@ -64,7 +81,7 @@ impl FoundSkills {
 }
 
 /// Finds the skills of a source.
-pub(crate) fn find_skills(
+pub(crate) fn skills_of(
     context: &mut Context,
     config: &Config,
     text: &str,
@@ -90,7 +107,8 @@ pub(crate) fn find_skills(
     let version = version(&source, &spec.within, wanted);
     let version = version.map_err(|error| with_short_name(&source, error))?;
     let path = wanted.folder.clone().or_else(|| version.path.clone()).or(source.below.clone());
-    let offer = offered(&source.repository, &version.commit, path.as_ref(), &source.name)?;
+    let offer = offered(&source.repository, &version.commit, path.as_ref(), &source.name)
+        .map_err(|error| if_not_committed(&spec, error))?;
     if let Some(note) = &version.note {
         let name = &version.reference.name;
         context.ui.note(&format!("note: using branch {}: {note}\n", safe_line(name)))?;
@@ -133,6 +151,18 @@ fn version(
     })
 }
 
+/// Explains that csk installs commits, if a folder on this machine is not part of one.
+fn if_not_committed(spec: &SourceSpec, error: SourceError) -> anyhow::Error {
+    match (&spec.location, error) {
+        (SourceLocation::Folder(folder), SourceError::NoFolder { commit, nearest: None, .. }) => {
+            Failure::usage(format!("`{folder}` is not part of commit {commit}"))
+                .with_hint("csk installs commits; run `git add` and `git commit` there first")
+                .into()
+        }
+        (_, error) => error.into(),
+    }
+}
+
 /// Returns the error for a version that does not exist. The repository was just fetched, so fetching it does not help.
 fn with_short_name(source: &OpenedSource, error: SourceError) -> anyhow::Error {
     let SourceError::UnknownReference { kind, name, nearest, available, .. } = error else {
@@ -149,13 +179,23 @@ fn with_short_name(source: &OpenedSource, error: SourceError) -> anyhow::Error {
     }
 }
 
+/// Returns true if a folder contains one with this name, in upper or lower case.
+fn has_folder(folder: &AbsPath, name: &str) -> bool {
+    let entries = fs::read_dir(folder.as_path()).into_iter().flatten().flatten();
+    let mut named = entries.filter(|entry| {
+        entry.file_name().to_str().is_some_and(|other| other.eq_ignore_ascii_case(name))
+    });
+    named.any(|entry| entry.path().is_dir())
+}
+
 /// Refuses `owner/repo` if there is a folder `owner` here: the user may mean that one, and its name is nobody else's
 /// business.
 fn check_unambiguous(context: &Context, text: &str, spec: &SourceSpec) -> Result<(), Failure> {
     let is_url = matches!(spec.location, SourceLocation::Url(_));
     let owner = text.split('/').next().unwrap_or(text);
     let is_folder = |name: &str| !name.is_empty() && context.cwd.join(name).as_path().is_dir();
-    if !is_url || owner.contains([':', '.']) || !is_folder(owner) {
+    let is_shorthand = is_url && !owner.contains([':', '.']);
+    if !is_shorthand || !has_folder(&context.cwd, owner) {
         return Ok(());
     }
     let repository = format!("for the repository on GitHub, write `github:{text}`");

@@ -2,30 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use csk_core::install::{Environment, Mode, Outcome, ProjectReport};
+use csk_core::install::{Environment, Mode};
 use csk_core::operations::examine;
-use csk_core::output::{SourceSkillsJson, VERSION};
 use csk_core::source::OfferedSkill;
 use csk_core::{Config, Declaration, LOCKFILE, SKILLFILE, set_skill};
 use skill::Identifier;
 use skill_state::audit::Clearance;
-use term::{Failure, counted, safe_line};
+use term::{Failure, counted};
 
 use super::AddFlags;
-use super::found::{Fetching, FoundSkills, find_skills};
+use super::found::{Fetching, FoundSkills, skills_of};
+use super::report::{print, print_json};
 use super::select::select;
-use super::show::{ExaminedSkill, as_json, facts_about, overview, reason};
+use super::show::{ExaminedSkill, facts_about, overview, reason};
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::exit_code::ExitCode;
-use crate::project_edit::{EditOptions, EditReport, Place, ProjectEdit, Refused, agent_names};
+use crate::project_edit::{EditOptions, Place, ProjectEdit, Refused};
 use crate::prompt::{can_ask, confirm};
 
 /// The number of skills that are shown in detail; more than that are shown as a table.
 const MAX_IN_DETAIL: usize = 3;
 
 /// A source and the skills of it to add.
-type Selected = (FoundSkills, Vec<ExaminedSkill>);
+pub(super) type Selected = (FoundSkills, Vec<ExaminedSkill>);
 
 pub(super) fn add(
     context: &mut Context,
@@ -33,10 +33,12 @@ pub(super) fn add(
     place: Place,
     flags: &AddFlags,
 ) -> anyhow::Result<ExitCode> {
-    if context.is_frozen {
-        return Err(Failure::usage(format!("CSK_FROZEN is set, and `csk add` changes {LOCKFILE}"))
-            .with_hint("unset CSK_FROZEN")
-            .into());
+    for (is_set, name) in [(context.is_frozen, "CSK_FROZEN"), (context.is_locked, "CSK_LOCKED")] {
+        if is_set {
+            return Err(Failure::usage(format!("{name} is set, and `csk add` changes {LOCKFILE}"))
+                .with_hint(format!("unset {name}"))
+                .into());
+        }
     }
     let mut edit = ProjectEdit::begin(context, config, place)?;
     // A malformed Skillfile is reported before anything is cloned.
@@ -49,7 +51,7 @@ pub(super) fn add(
     };
     let mut all: Vec<Selected> = Vec::new();
     for text in &flags.sources {
-        let found = find_skills(context, config, text, &wanted)?;
+        let found = skills_of(context, config, text, &wanted)?;
         let selected = select(context, &found, flags)?;
         let examined = examine_all(context, config, &found, selected)?;
         all.push((found, examined));
@@ -118,19 +120,23 @@ fn declare(
                     || existing.source != declaration.source
                     || existing.path != declaration.path
             });
-            if is_other || changed.contains(name) {
-                let other = existing.map_or_else(
-                    || "another source".to_owned(),
-                    |existing| match &existing.path {
-                        Some(path) => format!("{path} in {}", existing.source),
-                        None => existing.source.to_string(),
-                    },
-                );
+            if let Some(existing) = existing.filter(|_| is_other) {
+                let from = match &existing.path {
+                    Some(path) => format!("{path} in {}", existing.source),
+                    None => existing.source.to_string(),
+                };
+                let (old, global) = (&existing.name, edit.place.flag());
                 return Err(Failure::usage(format!(
-                    "skill `{name}` is already declared, from {other}"
+                    "skill `{old}` is already declared, from {from}"
                 ))
-                .with_hint(format!("remove it first with `csk remove {name}`"))
+                .with_hint(format!("remove it first with `csk remove {old}{global}`"))
                 .into());
+            }
+            let mut others = changed.iter();
+            if others.any(|other: &Identifier| other.as_str().eq_ignore_ascii_case(name.as_str())) {
+                return Err(Failure::usage(format!("two of the skills to add are named `{name}`"))
+                    .with_hint("add only one of them, with --skill FOLDER")
+                    .into());
             }
             edit.text = set_skill(&edit.text, declaration).ok_or_else(|| {
                 Failure::usage(format!("cannot edit `{}`", edit.root.join(SKILLFILE)))
@@ -146,27 +152,27 @@ fn declare(
 
 /// Stops at skills that the audit refuses; asks about those that need review.
 fn decide(context: &mut Context, flags: &AddFlags, all: &[Selected]) -> anyhow::Result<()> {
-    let skills = || all.iter().flat_map(|(_, skills)| skills);
-    let sources = all.iter().map(|(found, _)| found.text.as_str()).collect::<Vec<_>>().join(" ");
-    for one in skills() {
-        if let Clearance::Refused { reason, hint } = &one.examined.clearance {
-            let hint = match skills().count() {
-                1 => hint.clone(),
-                _ => format!(
-                    "nothing was changed; to add other skills, name them with --skill; `csk audit {sources}` shows all \
-                     findings"
-                ),
-            };
-            return Err(Refused::new(&one.skill.name, reason, Some(hint)).into());
-        }
+    let pairs =
+        || all.iter().flat_map(|(found, skills)| skills.iter().map(move |one| (found, one)));
+    let refused: Vec<_> = pairs()
+        .filter(|(_, one)| matches!(one.examined.clearance, Clearance::Refused { .. }))
+        .collect();
+    if let Some((found, first)) = refused.first() {
+        let names: Vec<&str> = refused.iter().map(|(_, one)| one.skill.name.as_str()).collect();
+        let see = format!("run `csk audit {}` to see the findings", audit_target(found, first));
+        let hint = match flags.all {
+            true => format!("{see}; to add the others, use --all --except {}", names.join(" ")),
+            false => see,
+        };
+        return Err(Refused::new(&first.skill.name, &short_reason(first), Some(hint)).into());
     }
-    let review: Vec<&ExaminedSkill> =
-        skills().filter(|one| matches!(one.examined.clearance, Clearance::Review(_))).collect();
-    let Some(first) = review.first() else { return Ok(()) };
+    let review: Vec<_> =
+        pairs().filter(|(_, one)| matches!(one.examined.clearance, Clearance::Review(_))).collect();
+    let Some((found, first)) = review.first() else { return Ok(()) };
     if flags.yes || flags.dry_run {
         return Ok(());
     }
-    let names: Vec<&str> = review.iter().map(|one| one.skill.name.as_str()).collect();
+    let names: Vec<&str> = review.iter().map(|(_, one)| one.skill.name.as_str()).collect();
     if can_ask() && !flags.json {
         let what = format!("{} needs review: {}.", counted(names.len(), "skill"), names.join(", "));
         if confirm(&mut context.ui, &format!("{what} Add anyway?"))? {
@@ -174,149 +180,30 @@ fn decide(context: &mut Context, flags: &AddFlags, all: &[Selected]) -> anyhow::
         }
         return Err(Failure::usage("not confirmed; nothing was changed").into());
     }
-    let reason = reason(&first.examined.clearance).unwrap_or_default();
     let hint = format!(
-        "run `csk audit {sources}` to see the findings; to add {} anyway, use --yes",
+        "run `csk audit {}` to see the findings; to add {} anyway, use --yes",
+        audit_target(found, first),
         if names.len() == 1 { "it" } else { "them" },
     );
-    Err(Refused::new(&first.skill.name, reason, Some(hint)).into())
+    Err(Refused::new(&first.skill.name, &short_reason(first), Some(hint)).into())
 }
 
-fn print(
-    context: &mut Context,
-    flags: &AddFlags,
-    edit: &ProjectEdit,
-    all: &[Selected],
-    report: &EditReport,
-) -> anyhow::Result<()> {
-    let agents = agent_names(&report.target);
-    let agents =
-        agents.map_or_else(|| " in .agents/skills".to_owned(), |agents| format!(" for {agents}"));
-    let installed = report.installed.iter().flat_map(|report| &report.skills);
-    let own: BTreeSet<&Identifier> =
-        all.iter().flat_map(|(_, skills)| skills).map(|one| &one.skill.name).collect();
-    for skill in installed.clone().filter(|skill| own.contains(&skill.name)) {
-        for warning in &skill.warnings {
-            context.ui.error(&format!("warning: {}: {}\n", skill.name, safe_line(warning)))?;
-        }
+/// Returns why a skill is not added, on one short line: the findings were shown before.
+fn short_reason(one: &ExaminedSkill) -> String {
+    let reason = reason(&one.examined.clearance).unwrap_or_default();
+    let verdict = one.examined.audit.report.verdict;
+    match reason.starts_with("audit verdict") {
+        true => format!("audit verdict {verdict}; nothing was changed"),
+        false => reason.to_owned(),
     }
-    for (found, skills) in all {
-        let version = found.version_text();
-        for one in skills {
-            let name = &one.skill.name;
-            let result = match (flags.dry_run, flags.no_install) {
-                (true, true) => "would be declared (dry-run)",
-                (true, false) => "would be installed (dry-run)",
-                (false, true) => "declared",
-                (false, false) => "installed",
-            };
-            let agents = if flags.no_install { "" } else { &agents };
-            context.ui.done(&format!("{name} {version} {result}{agents}\n"))?;
-        }
-    }
-    let others = installed.filter(|skill| !own.contains(&skill.name) && skill.has_failed());
-    for skill in others {
-        if let Outcome::Failed(error) = &skill.outcome {
-            let error = error.to_string();
-            context.ui.error(&format!("warning: {}: {}\n", skill.name, safe_line(&error)))?;
-        }
-    }
-    if !is_portable(all) {
-        context.ui.note(
-            "note: the repository has no URL that works on other machines, so clones of this project cannot install the skill\n",
-        )?;
-    }
-    if flags.dry_run {
-        return Ok(());
-    }
-    next_steps(context, edit, all, report)
 }
 
-/// Says what to do next.
-fn next_steps(
-    context: &mut Context,
-    edit: &ProjectEdit,
-    all: &[Selected],
-    report: &EditReport,
-) -> anyhow::Result<()> {
-    let written = written(edit, report);
-    let next = match edit.place {
-        Place::Project(_) => {
-            let (last, first) =
-                written.split_last().map_or(("", &[][..]), |(last, first)| (last, first));
-            let files = match first {
-                [] => last.to_owned(),
-                first => format!("{} and {last}", first.join(", ")),
-            };
-            let clone = match is_portable(all) {
-                true => "; in a clone, `csk install` installs the same",
-                false => "",
-            };
-            format!("next: commit {files}{clone}\n")
-        }
-        Place::Global => {
-            "next: start your agent; the skills are available in every project\n".to_owned()
-        }
-    };
-    context.ui.note(&next)?;
-    let mut skills = all.iter().flat_map(|(_, skills)| skills);
-    if let Some(one) = skills.find(|one| one.examined.has_scripts) {
-        let command = one.examined.inspection.script_commands().next();
-        let command = command.map_or_else(String::new, |command| format!(" {command}"));
-        let name = &one.skill.name;
-        context.ui.note(&format!(
-            "      to run its scripts in a sandbox: openskills run {name}{command}\n"
-        ))?;
+/// Returns the source of one skill, for `csk audit`.
+fn audit_target(found: &FoundSkills, one: &ExaminedSkill) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let path = one.skill.path.as_ref().filter(|_| found.text.chars().all(is_plain));
+    match path.filter(|path| !found.text.ends_with(path.as_str())) {
+        Some(path) => format!("{}/{path}", found.text.trim_end_matches('/')),
+        None => found.text.clone(),
     }
-    let provides_commands = report.installed.as_ref().is_some_and(ProjectReport::makes_commands);
-    if provides_commands && !context.has_hook {
-        context.ui.note("      to put its commands on PATH: csk shell-init --install\n")?;
-    }
-    Ok(())
-}
-
-/// Returns true if other machines can clone every source.
-fn is_portable(all: &[Selected]) -> bool {
-    let is_remote = |url: &String| !url.starts_with('/');
-    all.iter().all(|(found, _)| found.source.url.as_ref().is_some_and(is_remote))
-}
-
-/// Returns the files to commit.
-fn written(edit: &ProjectEdit, report: &EditReport) -> Vec<&'static str> {
-    let mut files = vec![SKILLFILE];
-    if report.is_locked && edit.lock.is_some() {
-        files.push(LOCKFILE);
-    }
-    if !report.ignored.entries.is_empty() {
-        files.push(report.ignored.file.name());
-    }
-    files
-}
-
-fn print_json(
-    context: &mut Context,
-    flags: &AddFlags,
-    edit: &ProjectEdit,
-    all: &[Selected],
-    report: &EditReport,
-) -> anyhow::Result<()> {
-    let outcome = |name: &Identifier| {
-        let Some(installed) = &report.installed else { return "declared" };
-        let own = installed.skills.iter().find(|skill| skill.name == *name);
-        match own.map(|skill| &skill.outcome) {
-            Some(Outcome::UpToDate) => "up-to-date",
-            _ => "installed",
-        }
-    };
-    let skills = all.iter().flat_map(|(_, skills)| skills);
-    let written = if flags.dry_run { Vec::new() } else { written(edit, report) };
-    context.ui.json(&SourceSkillsJson {
-        version: VERSION,
-        dry_run: flags.dry_run,
-        project: Some(edit.root.to_string()),
-        skills: skills.map(|one| as_json(one, Some(outcome(&one.skill.name)))).collect(),
-        agents: report.target.agent_ids(),
-        written: written.into_iter().map(str::to_owned).collect(),
-    })?;
-    Ok(())
 }

@@ -27,7 +27,10 @@ pub(super) fn select(
         let one = |wanted: &String| by_name(found, wanted).cloned();
         flags.skills.iter().map(one).collect::<Result<Vec<_>, _>>()?
     } else if flags.all || offered.len() == 1 {
-        offered.clone()
+        let except = flags.except.iter().map(|name| by_name(found, name).map(OfferedSkill::folder));
+        let except = except.collect::<Result<Vec<_>, _>>()?;
+        let is_kept = |skill: &&OfferedSkill| !except.contains(&skill.folder());
+        offered.iter().filter(is_kept).cloned().collect()
     } else if can_ask() && !flags.json {
         prompt(context, found)?
     } else {
@@ -58,7 +61,12 @@ pub(super) fn by_name<'a>(
             return Err(same_name(found, wanted, &folders));
         }
     }
-    if let Some(skill) = offered.iter().find(|skill| skill.folder() == wanted) {
+    let mut all = offered.iter().chain(&found.offer.copies);
+    if let Some(skill) = all.find(|skill| skill.folder() == wanted) {
+        return Ok(skill);
+    }
+    let is_last = |skill: &&OfferedSkill| skill.folder().rsplit('/').next() == Some(wanted);
+    if let [skill] = offered.iter().filter(is_last).collect::<Vec<_>>().as_slice() {
         return Ok(skill);
     }
     let failure = Failure::usage(format!(
@@ -104,6 +112,8 @@ fn several(found: &FoundSkills) -> anyhow::Error {
 }
 
 fn listed(names: &[&str]) -> String {
+    let mut names = names.to_vec();
+    names.dedup();
     let more = names.len().saturating_sub(MAX_LISTED);
     let shown = names.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
@@ -128,7 +138,8 @@ fn prompt(context: &mut Context, found: &FoundSkills) -> anyhow::Result<Vec<Offe
     );
     context.ui.error(&(head + &table(&rows, context.ui.width)))?;
     loop {
-        let question = "Skills to add (numbers or names, separated by spaces; `all`): ";
+        let question =
+            "Skills to add (numbers or names, separated by spaces; `all`; Enter for none): ";
         let Some(answer) = ask(&mut context.ui, question)? else {
             return Err(Failure::usage("no skill selected; nothing was changed").into());
         };

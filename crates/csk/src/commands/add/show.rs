@@ -31,6 +31,7 @@ pub(crate) fn facts_about(found: &FoundSkills, one: &ExaminedSkill) -> String {
     let description: String = skill.description.chars().take(MAX_DESCRIPTION).collect();
     let end = if description.len() < skill.description.len() { "…" } else { "" };
     let mut lines = vec![format!("{} {}: {description}{end}", skill.name, found.version_text())];
+    lines.push(format!("  from {}", found.place_text(skill)));
     let facts = describe(&examined.inspection);
     lines.extend(facts.into_iter().map(|line| format!("  {line}")));
     lines.push(match capability_summary(&examined.audit.report) {

@@ -8,13 +8,12 @@ use csk_core::audit::{read_folder, read_snapshot};
 use csk_core::install::{Network, check_origin, repositories};
 use csk_core::{Config, Declaration, Reference, Repository, SKILLFILE, SourceError};
 use skill::{Identifier, MARKER_FILE, Marker, RelPath, SKILL_FILE, nearest};
-use skill_fs::{AbsPath, read_text};
+use skill_fs::{AbsPath, FindLimits, Root, find_skills, read_text};
 use skill_state::audit::Bundle;
 
 use term::Failure;
 
-use super::folders::skill_folders;
-use crate::commands::add::{Fetching, find_skills};
+use crate::commands::add::{Fetching, skills_of};
 use crate::context::Context;
 use crate::projects::{SelectedProjects, Selection, select, select_any};
 
@@ -33,17 +32,43 @@ pub(super) struct AuditTarget {
     pub(super) is_commit: bool,
 }
 
+/// The skills that a target refers to.
+#[derive(Default)]
+pub(super) struct AuditTargets {
+    pub(super) skills: Vec<AuditTarget>,
+    /// What could not be read, and may contain a skill.
+    pub(super) problems: Vec<String>,
+}
+
+impl AuditTargets {
+    /// Returns the skills; fails if anything could not be read.
+    pub(super) fn complete(self) -> anyhow::Result<Vec<AuditTarget>> {
+        match self.problems.into_iter().next() {
+            Some(problem) => Err(Failure::usage(problem).into()),
+            None => Ok(self.skills),
+        }
+    }
+}
+
+impl From<Vec<AuditTarget>> for AuditTargets {
+    fn from(skills: Vec<AuditTarget>) -> Self {
+        Self { skills, ..Self::default() }
+    }
+}
+
 /// Returns the skills that a target refers to.
 pub(super) fn bundles(
     context: &mut Context,
     target: Option<&str>,
     network: Network,
-) -> anyhow::Result<Vec<AuditTarget>> {
+) -> anyhow::Result<AuditTargets> {
     let Some(target) = target else {
         let config = context.config()?;
         let selected = project(context, &config)?;
         let all = selected.targets.iter().flat_map(|target| &target.skills);
-        return all.map(|skill| declared(&config, skill)).collect();
+        let all: anyhow::Result<Vec<AuditTarget>> =
+            all.map(|skill| declared(&config, skill)).collect();
+        return all.map(AuditTargets::from);
     };
     let path = context.cwd.join(target);
     if fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir()) {
@@ -57,7 +82,7 @@ pub(super) fn bundles(
     let skills: Vec<&Declaration> =
         selected.targets.iter().flat_map(|target| &target.skills).collect();
     if let Some(skill) = skills.iter().find(|skill| skill.name.as_str() == target) {
-        return declared(&config, skill).map(|bundle| vec![bundle]);
+        return declared(&config, skill).map(|bundle| vec![bundle].into());
     }
     let known = repositories(&config.skills_root);
     if known.iter().any(|name| name == target) {
@@ -80,7 +105,7 @@ fn of_source(
     config: &Config,
     text: &str,
     network: Network,
-) -> anyhow::Result<Vec<AuditTarget>> {
+) -> anyhow::Result<AuditTargets> {
     // `skills/pdf@v1` may be a repository here.
     let is_here = |path: &str| {
         fs::metadata(context.cwd.join(path).as_path()).is_ok_and(|metadata| metadata.is_dir())
@@ -92,8 +117,13 @@ fn of_source(
         _ => text.to_owned(),
     };
     let wanted = Fetching { reference: None, folder: None, network, is_only_read: true };
-    let found = find_skills(context, config, &text, &wanted)?;
-    let usable = found.offer.skills.iter().map(|skill| (skill.name.as_str(), skill.path.as_ref()));
+    let found = skills_of(context, config, &text, &wanted)?;
+    let usable = found
+        .offer
+        .skills
+        .iter()
+        .chain(&found.offer.copies)
+        .map(|skill| (skill.name.as_str(), skill.path.as_ref()));
     // A folder that csk cannot install may still be copied by hand.
     let unusable = found.offer.unusable.iter().filter_map(|folder| {
         let path = folder.path.as_ref()?;
@@ -111,7 +141,15 @@ fn of_source(
             is_commit: true,
         })
     };
-    usable.chain(unusable).map(read).collect()
+    let all: anyhow::Result<Vec<AuditTarget>> = usable.map(read).collect();
+    let mut all = AuditTargets::from(all?);
+    for (name, path) in unusable {
+        match read((name, path)) {
+            Ok(target) => all.skills.push(target),
+            Err(error) => all.problems.push(format!("{name}: {error}")),
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the installed version of a skill of the project.
@@ -121,7 +159,7 @@ pub(super) fn installed(context: &mut Context, name: &str) -> anyhow::Result<Vec
     for target in &selected.targets {
         let path = target.root.join(csk_core::install::SKILLS).join(name);
         if fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir()) {
-            return folder(&path, name);
+            return folder(&path, name)?.complete();
         }
     }
     Err(Failure::usage(format!("skill `{name}` is not installed in this project"))
@@ -143,7 +181,7 @@ pub(super) fn all_installed(
                 missing.push(skill.name.to_string());
                 continue;
             }
-            for mut found in folder(&path, skill.name.as_str())? {
+            for mut found in folder(&path, skill.name.as_str())?.complete()? {
                 found.declared_sources.extend(skill.git.clone());
                 let repository = config.skills_root.join(skill.source.as_str());
                 found.repository = repository.as_path().exists().then_some(repository);
@@ -180,14 +218,31 @@ fn read(path: &AbsPath, shown: String) -> anyhow::Result<AuditTarget> {
 }
 
 /// Reads the skills at or below a folder.
-fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<AuditTarget>> {
-    let found = skill_folders(path, shown)?;
-    if found.is_empty() {
+fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<AuditTargets> {
+    let root = Root::open(path)?;
+    let found = find_skills(root, &FindLimits::SEARCH, |skill| skill.root.path().clone());
+    let problems: Vec<String> = found.problems.iter().map(ToString::to_string).collect();
+    let found = found.skills;
+    if found.is_empty() && problems.is_empty() {
         return Err(Failure::usage(format!("no {SKILL_FILE} in `{path}` or its subfolders"))
             .with_hint("specify a skill folder, or a folder that contains skills")
             .into());
     }
-    found.into_iter().map(|(path, shown)| read(&path, shown)).collect()
+    let shown = shown.trim_end_matches('/');
+    let read = |one: AbsPath| {
+        let below =
+            one.as_path().strip_prefix(path.as_path()).ok().and_then(|below| below.to_str());
+        let below = below.filter(|below| !below.is_empty());
+        read(&one, below.map_or_else(|| shown.to_owned(), |below| format!("{shown}/{below}")))
+    };
+    let mut all = AuditTargets { problems, ..AuditTargets::default() };
+    for one in found {
+        match read(one) {
+            Ok(target) => all.skills.push(target),
+            Err(error) => all.problems.push(format!("{error:#}")),
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the install marker of a folder. Anyone can write one, so it is used only as an additional reason to refuse.
