@@ -232,12 +232,13 @@ fn package_set() -> Value {
     });
     json!({
         "type": "object",
-        "required": ["source", "requests", "index", "packages"],
+        "required": ["source", "requests", "index", "packages", "files_sha256"],
         "properties": {
             "source": { "enum": PackageSource::ALL.map(PackageSource::as_str) },
             "requests": { "type": "array", "items": { "type": "string" }, "description": "What was requested with --with" },
             "index": { "type": "string", "description": "The host of the index, or the URL of a folder" },
             "packages": { "type": "array", "items": package, "description": "Every package with its hash" },
+            "files_sha256": { "type": "string", "pattern": "^sha256:[0-9a-f]{64}$", "description": "Digest of all unpacked files" },
         },
         "additionalProperties": false,
     })

@@ -65,7 +65,7 @@ impl FromStr for PackageRequest {
             Some(_) => return Err(PackageRequestError(text.to_owned())),
             None => (PackageSource::Pypi, text),
         };
-        let spec: String = spec.chars().filter(|c| *c != ' ').collect();
+        let spec = without_spaces(spec);
         let is_valid = match source {
             PackageSource::Pypi => is_python_spec(&spec),
             PackageSource::Npm => is_npm_spec(&spec),
@@ -85,9 +85,37 @@ impl fmt::Display for PackageRequest {
 
 const MAX_SPEC: usize = 200;
 
+/// Endings of files, which pip and npm would open instead of asking the index.
+const FILES: [&str; 6] = [".whl", ".tgz", ".tar", ".gz", ".zip", ".bz2"];
+
+/// Removes the spaces around operators and commas; others stay, and are then refused.
+fn without_spaces(text: &str) -> String {
+    let is_operator = |c: char| "=<>!~,".contains(c);
+    let mut spec = String::new();
+    for part in text.split_inclusive(is_operator) {
+        let starts_after_operator = spec.ends_with(is_operator);
+        let part = if starts_after_operator { part.trim_start() } else { part };
+        match part.strip_suffix(is_operator) {
+            Some(before) => {
+                spec += before.trim_end();
+                spec.extend(part.chars().next_back());
+            }
+            None => spec += part,
+        }
+    }
+    spec.trim().to_owned()
+}
+
+fn is_file(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    FILES.iter().any(|ending| text.ends_with(ending)) || text.chars().all(|c| c == '.')
+}
+
 fn is_name(text: &str) -> bool {
     let is_good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(is_good)
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(is_good)
+        && !is_file(text)
 }
 
 /// `name`, `name[extra]`, `name>=1,<2`.
@@ -117,7 +145,7 @@ fn is_npm_spec(text: &str) -> bool {
     };
     let is_version = |version: &str| {
         let is_good = |c: char| c.is_ascii_alphanumeric() || ".^~<>=|*+-".contains(c);
-        !version.is_empty() && version.chars().all(is_good)
+        !version.is_empty() && version.chars().all(is_good) && !is_file(version)
     };
     text.len() <= MAX_SPEC
         && scope.is_none_or(is_name)
@@ -136,10 +164,13 @@ pub struct PackageSet {
     pub index: String,
     /// The hash of every package, by its file name or its name and version.
     pub packages: BTreeMap<String, String>,
+    /// The digest of all unpacked files.
+    pub files: Digest,
 }
 
 impl PackageSet {
-    /// Returns the digest of the source, the index and all hashes. The same digest means the same packages.
+    /// Returns the digest of the source, the index, all hashes and the unpacked files. The same digest means the same
+    /// packages.
     pub fn digest(&self) -> Digest {
         let mut text = String::new();
         let mut add = |part: &str| text += &format!("{}:{part}", part.len());
@@ -149,6 +180,7 @@ impl PackageSet {
             add(name);
             add(hash);
         }
+        add(&self.files.to_string());
         Digest::of(text.as_bytes())
     }
 
@@ -177,6 +209,7 @@ impl PackageSet {
             "requests": self.requests.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "index": self.index,
             "packages": packages.collect::<Vec<_>>(),
+            "files_sha256": self.files.to_string(),
         })
     }
 
@@ -211,7 +244,15 @@ impl PackageSet {
             let hash = package.required("hash");
             Some((name?.value, hash?.value))
         });
+        let files = object.required("files_sha256");
+        let files = files.and_then(|text| {
+            let parsed = text.value.parse::<Digest>();
+            parsed
+                .map_err(|error| object.problem(Code::BadValue, text.range, error.to_string()))
+                .ok()
+        });
         Some(Self {
+            files: files?,
             source: source?,
             requests: requests?,
             index: index?.value,
@@ -251,6 +292,12 @@ mod tests {
             "pypdf @ https://example.com/a",
             "pypdf; os_name == 'x'",
             "a\nb",
+            "pypdf pillow",
+            "requests 2",
+            "foo.whl",
+            "npm:foo.tgz",
+            "npm:a@..",
+            "npm:a@x.tgz",
             "a$(b)",
             "a[",
             "a[]",
@@ -275,10 +322,13 @@ mod tests {
             requests: BTreeSet::from(["pypdf".parse().unwrap()]),
             index: index.to_owned(),
             packages: BTreeMap::from([("pypdf-5.0-py3-none-any.whl".to_owned(), hash.to_owned())]),
+            files: Digest::of(b"files"),
         };
         let one = set("pypi.org", "sha256:1").digest();
         assert_eq!(one, set("pypi.org", "sha256:1").digest());
         assert_ne!(one, set("pypi.org", "sha256:2").digest());
         assert_ne!(one, set("other.test", "sha256:1").digest());
+        let other = PackageSet { files: Digest::of(b"other"), ..set("pypi.org", "sha256:1") };
+        assert_ne!(one, other.digest());
     }
 }

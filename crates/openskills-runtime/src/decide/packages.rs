@@ -26,7 +26,7 @@ impl FetchPermit {
     /// Returns the hosts and ports that may be contacted.
     pub(crate) fn hosts(&self) -> &[(String, u16)] {
         match &self.index.location {
-            IndexLocation::Hosts(hosts) => hosts,
+            IndexLocation::Hosts { hosts, .. } => hosts,
             IndexLocation::Folder(_) => &[],
         }
     }
@@ -42,7 +42,7 @@ pub(crate) fn authorize_fetch(
         let hint = "ask the administrator of this machine".to_owned();
         Refusal { reasons: vec![reason], hints: vec![hint] }
     };
-    if let IndexLocation::Hosts(hosts) = &index.location {
+    if let IndexLocation::Hosts { hosts, .. } = &index.location {
         let parsed: Option<Vec<Host>> = hosts.iter().map(|(host, _)| Host::parse(host)).collect();
         let wanted = Reach::only(parsed.unwrap_or_default());
         let is_complete = matches!(&wanted, Reach::Only(parsed) if parsed.len() == hosts.len());
@@ -50,7 +50,7 @@ pub(crate) fn authorize_fetch(
         if !is_complete || allowed != wanted {
             return Err(refused(format!(
                 "the organization does not allow packages from {}",
-                index.location.label()
+                index.label()
             )));
         }
     }
@@ -68,11 +68,14 @@ mod tests {
         let index = |hosts: &[(&str, u16)]| PackageIndex {
             source: PackageSource::Pypi,
             url: "https://pypi.org/simple".to_owned(),
-            location: IndexLocation::Hosts(
-                hosts.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect(),
-            ),
+            location: IndexLocation::Hosts {
+                hosts: hosts.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect(),
+                is_https: true,
+            },
             certificates: None,
             is_trusted: false,
+            folders: Vec::new(),
+            scopes: std::collections::BTreeMap::new(),
         };
         let pypi = index(&[("pypi.org", 443), ("files.pythonhosted.org", 443)]);
         let permit = authorize_fetch(Vec::new(), pypi.clone(), &OrgPolicy::default()).unwrap();

@@ -161,8 +161,9 @@ fn search_path(inputs: &RunInputs<'_>) -> Result<OsString, String> {
     let prepared = prepared.filter(|folder| folder.is_dir());
     let all = inputs.companions.iter().filter_map(folder).chain(own.clone());
     let mut path: Vec<PathBuf> = Vec::new();
-    let first = prepared.chain(all).filter(|folder| !usual.contains(folder));
-    for folder in first.chain(own).chain(usual.clone()) {
+    let first = all.filter(|folder| !usual.contains(folder));
+    // Programs of packages never take the place of others.
+    for folder in first.chain(own).chain(usual.clone()).chain(prepared) {
         if !path.contains(&folder) {
             path.push(folder);
         }

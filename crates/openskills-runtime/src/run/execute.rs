@@ -49,10 +49,17 @@ impl OpenSkillRuntime {
     ) -> Result<Permit, RuntimeError> {
         let (name, script) = self.by_command(name, options.script.as_deref());
         let plan = match self.plan_run(&name, script.as_deref(), options.requested.clone()) {
-            Ok(plan) => self.with_packages(plan, &options.caller)?,
+            Ok(plan) => plan,
             Err(error) => {
                 let skill_id = self.skill(&name).map_or(name, |skill| skill.id.clone());
                 self.record_refused(skill_id, script, &error)?;
+                return Err(error);
+            }
+        };
+        let plan = match self.with_packages(plan.clone(), &options.caller) {
+            Ok(plan) => plan,
+            Err(error) => {
+                self.record_not_started(&plan, &error)?;
                 return Err(error);
             }
         };

@@ -1,10 +1,11 @@
-//! Prepares packages for scripts with pip and npm, in a sandbox that contains nothing of a skill: they are fetched from
-//! the user's index, never built, and none of their code runs.
+//! Prepares packages for scripts with pip and npm, in a sandbox that contains nothing of a skill or of a project: they
+//! are fetched from the user's index, never built, and none of their code runs.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 mod npm;
 mod pip;
+mod unpacked;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -18,14 +19,14 @@ use skill_state::{PackageRequest, PackageSet, PackageSource};
 
 use super::environment::PROXIES;
 use super::interpreter::{Interpreter, Search, interpreter};
-use super::package_index::{IndexLocation, PackageIndex};
+use super::package_index::{IndexLocation, PackageIndex, SettingsProgram};
 use super::package_store::{PackageStore, key};
 use super::packages::ProjectPackages;
 use super::permitted::{FinishedFetch, PermittedFetch, ProvidedToFetch, fetch_requirements};
 use super::{Caller, Cancel, RunFolder, own_folders, run_folder};
 use crate::RuntimeError;
 use crate::decide::packages::{FetchPermit, authorize_fetch};
-use crate::decide::permit::Plan;
+use crate::decide::permit::{Plan, RequestedAccess};
 use crate::record::event::PackagesPrepared;
 use crate::runtime::OpenSkillRuntime;
 use crate::state::decisions::no_state_folder;
@@ -34,14 +35,12 @@ use crate::{Event, Places};
 /// How long fetching may take.
 const TIME: Duration = Duration::from_secs(600);
 const MEMORY: u64 = 2 << 30;
-/// The largest size of all packages together, unpacked.
-const MAX_BYTES: u64 = 2 << 30;
-/// The most files and folders of all packages together.
-const MAX_ENTRIES: usize = 400_000;
+/// The largest size of all packages together, packed and unpacked.
+const MAX_BYTES: u64 = 4 << 30;
+/// Where the package manager works, as it sees it.
+const WORK: &str = "/packages";
 /// Folders of the system. The sandbox shows what programs need of them.
 const SYSTEM: [&str; 6] = ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"];
-/// Where the package manager works, as it sees it.
-const WORK: &str = "/tmp";
 
 impl OpenSkillRuntime {
     /// Prepares the packages that a plan requests, unless they are prepared already, and returns the plan with them. It
@@ -51,8 +50,8 @@ impl OpenSkillRuntime {
             return Ok(plan);
         }
         // A skill that may not run gets no packages.
-        self.request(&Plan { requested: without_packages(&plan), ..plan.clone() })?
-            .map_err(|refusal| refusal.error())?;
+        let requested = RequestedAccess { with: Vec::new(), ..plan.requested.clone() };
+        self.request(&Plan { requested, ..plan.clone() })?.map_err(|refusal| refusal.error())?;
         let mut packages = BTreeSet::new();
         for source in PackageSource::ALL {
             let of_source = plan.requested.with.iter().filter(|one| one.source() == source);
@@ -77,37 +76,32 @@ impl OpenSkillRuntime {
         let places = self.places()?;
         let cache = places.cache.clone().or_else(|| places.state.clone());
         let cache = cache.ok_or_else(no_state_folder)?;
-        let index = PackageIndex::find(source, places).map_err(setup)?;
         let tool =
             Tool::find(source, places, self.config.project_root.as_deref()).map_err(setup)?;
+        let index = tool.index(places).map_err(setup)?;
         let specs: Vec<String> = requests.iter().map(|one| one.spec().to_owned()).collect();
         let key = key(&index, &specs, &tool.interpreter.program);
+        let permit = authorize_fetch(requests, index, &self.found.policy)
+            .map_err(|refusal| refusal.error())?;
         let store = PackageStore::new(&cache);
         if let Some(known) = store.known(&key) {
             return Ok(known);
         }
-        let permit = authorize_fetch(requests, index, &self.found.policy)
-            .map_err(|refusal| refusal.error())?;
+        let label = permit.index().label();
         if let Some(announce) = caller.announce {
-            announce(&format!(
-                "preparing {} from {}",
-                specs.join(", "),
-                permit.index().location.label()
-            ));
+            announce(&format!("preparing {} from {label}", specs.join(", ")));
         }
         let base = cache.join(run_folder::FOLDER);
         run_folder::sweep(&base);
-        let scratch = RunFolder::new(&base)?;
-        let fetch =
-            Fetch { permit: &permit, tool: &tool, folder: scratch.path(), cancel: &caller.cancel };
-        let (packages, prepared) = match source {
+        let fetch = Fetch { permit: &permit, tool: &tool, base: &base, cancel: &caller.cancel };
+        let fetched = match source {
             PackageSource::Pypi => pip::fetch(&fetch, &specs)?,
             PackageSource::Npm => npm::fetch(&fetch, &specs)?,
         };
-        check_size(&prepared).map_err(|message| fetch.failed(message))?;
-        let index = permit.index().location.label();
+        let files = unpacked::digest(&fetched.folder, MAX_BYTES)
+            .map_err(|message| fetch.failed(message))?;
         let requests = permit.requests().iter().cloned().collect();
-        let set = PackageSet { source, requests, index, packages };
+        let set = PackageSet { source, requests, index: label, packages: fetched.packages, files };
         self.record(&Event::PackagesPrepared(PackagesPrepared {
             skill_id: plan.subject.skill_id.clone(),
             session_id: self.session.id.clone(),
@@ -117,48 +111,70 @@ impl OpenSkillRuntime {
             packages: set.packages.clone(),
             digest: set.digest().to_string(),
         }))?;
-        store.keep(&key, &set, &prepared)?;
+        store.keep(&key, &set, &fetched.folder)?;
         Ok(set)
     }
 }
 
-/// Returns the access that a plan requests, apart from packages.
-fn without_packages(plan: &Plan) -> crate::decide::permit::RequestedAccess {
-    crate::decide::permit::RequestedAccess { with: Vec::new(), ..plan.requested.clone() }
+/// The packages with their hashes, and the folder that contains them.
+struct Fetched {
+    packages: BTreeMap<String, String>,
+    folder: PathBuf,
+    /// Keeps the folder alive.
+    _scratch: RunFolder,
 }
 
-/// The interpreter of a package manager.
+/// The machine's own interpreter of a package manager.
 struct Tool {
+    source: PackageSource,
     interpreter: Interpreter,
     /// The package manager, if it is a script of its own, and what it must be able to read.
     script: Option<(PathBuf, PathBuf)>,
 }
 
 impl Tool {
+    /// Finds it outside of the project: scripts of skills may write to a project's environment, and with it to the pip
+    /// in there.
     fn find(
         source: PackageSource,
         places: &Places,
         project: Option<&Path>,
     ) -> Result<Self, String> {
-        let packages = ProjectPackages::find(places, project);
+        let found = ProjectPackages::find(places, project);
         let own = own_folders(places);
-        let avoid: Vec<&Path> = own.iter().chain(&packages.avoid).map(PathBuf::as_path).collect();
+        let avoid: Vec<&Path> = own.iter().chain(&found.avoid).map(PathBuf::as_path).collect();
+        let no_project = ProjectPackages { root: found.root.clone(), ..ProjectPackages::default() };
         let search = Search {
             avoid: &avoid,
-            project: &packages,
+            project: &no_project,
             cache: places.cache.as_ref(),
             variables: &places.variables,
         };
         match source {
             PackageSource::Pypi => {
-                Ok(Self { interpreter: interpreter("python3", &search)?, script: None })
+                Ok(Self { source, interpreter: interpreter("python3", &search)?, script: None })
             }
             PackageSource::Npm => {
                 let node = interpreter("node", &search)?;
                 let script = npm::script(&node.program).ok_or_else(|| {
                     format!("npm was not found beside `{}`; install npm", node.program.display())
                 })?;
-                Ok(Self { interpreter: node, script: Some(script) })
+                Ok(Self { source, interpreter: node, script: Some(script) })
+            }
+        }
+    }
+
+    /// Asks the package manager for its index.
+    fn index(&self, places: &Places) -> Result<PackageIndex, String> {
+        let (program, variables) = (&self.interpreter.program, &places.variables);
+        match self.source {
+            PackageSource::Pypi => {
+                let args = ["-I", "-m", "pip", "--disable-pip-version-check"].map(OsString::from);
+                PackageIndex::of_pip(&SettingsProgram { program, args: args.to_vec(), variables })
+            }
+            PackageSource::Npm => {
+                let script = self.script.iter().map(|(script, _)| script.into()).collect();
+                PackageIndex::of_npm(&SettingsProgram { program, args: script, variables })
             }
         }
     }
@@ -168,37 +184,56 @@ impl Tool {
 struct Fetch<'a> {
     permit: &'a FetchPermit,
     tool: &'a Tool,
-    folder: &'a Path,
+    base: &'a AbsPath,
     cancel: &'a Cancel,
 }
 
 impl Fetch<'_> {
-    /// Runs the package manager with these arguments.
-    fn run(&self, args: Vec<OsString>, network: Network) -> Result<FinishedFetch, RuntimeError> {
+    /// Returns an empty folder for the package manager.
+    fn scratch(&self) -> Result<RunFolder, RuntimeError> {
+        let scratch = RunFolder::new(self.base)?;
+        for name in ["home", "work"] {
+            let path = scratch.path().join(name);
+            fs::create_dir(&path).map_err(|error| self.io(&path, &error))?;
+        }
+        Ok(scratch)
+    }
+
+    /// Runs the package manager with these arguments and variables.
+    fn run(
+        &self,
+        scratch: &RunFolder,
+        args: Vec<OsString>,
+        settings: Vec<(OsString, OsString)>,
+        network: Network,
+    ) -> Result<FinishedFetch, RuntimeError> {
         let index = self.permit.index();
         let mut read = self.tool.interpreter.places.clone();
         read.extend(self.tool.script.iter().map(|(_, folder)| folder.clone()));
-        let provided = ProvidedToFetch { read: read.clone(), folder: self.folder.to_owned() };
+        let provided = ProvidedToFetch {
+            read: read.clone(),
+            folder: scratch.path().to_owned(),
+            max_bytes: MAX_BYTES,
+        };
         if let IndexLocation::Folder(folder) = &index.location {
             read.push(folder.clone());
         }
+        read.extend(index.folders.iter().cloned());
         read.extend(index.certificates.clone());
         read.retain(|path| !SYSTEM.iter().any(|system| path.starts_with(system)));
-        let mut env: Vec<(OsString, OsString)> = [
-            ("HOME", "/tmp/home"),
-            ("TMPDIR", "/tmp/work"),
-            ("LANG", "C.UTF-8"),
-            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-            ("PYTHONDONTWRITEBYTECODE", "1"),
-        ]
-        .map(|(name, value)| (name.into(), value.into()))
-        .to_vec();
-        if let Some(path) = &index.certificates {
-            env.push(("NODE_EXTRA_CA_CERTS".into(), path.into()));
-        }
+        // No program can be found by its name, so that none is started by accident.
+        let mut env: Vec<(OsString, OsString)> = vec![
+            ("HOME".into(), seen("home")),
+            ("TMPDIR".into(), seen("work")),
+            ("LANG".into(), "C.UTF-8".into()),
+            ("PATH".into(), "/nonexistent".into()),
+            ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
+        ];
+        env.extend(settings);
         if network == Network::Proxy {
             env.extend(PROXIES.map(|name| (name.into(), PROXY_PLACEHOLDER.into())));
         }
+        let folder = PrivateFolder { source: scratch.path().to_owned(), target: WORK.into() };
         let spec = Spec {
             args,
             env,
@@ -206,22 +241,24 @@ impl Fetch<'_> {
             read,
             network,
             limits: Limits { wall: TIME, memory: MEMORY, ..Limits::default() },
-            private: vec![PrivateFolder { source: self.folder.to_owned(), target: WORK.into() }],
+            private: vec![folder],
             required: fetch_requirements().collect(),
             strongest: Tier::A,
             ..Spec::new(&self.tool.interpreter.program)
         };
-        for name in ["home", "work"] {
-            let path = self.folder.join(name);
-            fs::create_dir_all(&path).map_err(|error| self.io(&path, &error))?;
+        let done = PermittedFetch::new(self.permit, spec, provided)?.run(self.cancel)?;
+        if done.is_too_large {
+            return Err(
+                self.failed(format!("the packages are larger than {} GiB", MAX_BYTES >> 30))
+            );
         }
-        PermittedFetch::new(self.permit, spec, &provided)?.run(self.cancel)
+        Ok(done)
     }
 
     /// Returns the network that the index needs.
     fn network(&self) -> Network {
         match self.permit.index().location {
-            IndexLocation::Hosts(_) => Network::Proxy,
+            IndexLocation::Hosts { .. } => Network::Proxy,
             IndexLocation::Folder(_) => Network::None,
         }
     }
@@ -229,7 +266,7 @@ impl Fetch<'_> {
     fn failed(&self, message: impl std::fmt::Display) -> RuntimeError {
         let requests: Vec<String> =
             self.permit.requests().iter().map(ToString::to_string).collect();
-        let (requests, index) = (requests.join(", "), self.permit.index().location.label());
+        let (requests, index) = (requests.join(", "), self.permit.index().label());
         RuntimeError::Setup {
             message: format!("cannot prepare {requests} from {index}: {message}"),
             hint: None,
@@ -238,9 +275,6 @@ impl Fetch<'_> {
 
     /// Returns the error for a package manager that failed.
     fn unsuccessful(&self, done: &FinishedFetch, reason: Option<String>) -> RuntimeError {
-        let denied = done.denied.first().map(|host| {
-            format!("its index refers to `{host}`, and only the index itself may be contacted")
-        });
         let last = || {
             let lines = done.messages.lines().rev().map(str::trim);
             let line = lines.filter(|line| !line.is_empty()).find(|line| {
@@ -249,7 +283,38 @@ impl Fetch<'_> {
             });
             line.unwrap_or("the package manager failed").to_owned()
         };
-        self.failed(denied.or(reason).unwrap_or_else(last))
+        let reason = self.denied(done).or_else(|| self.unreachable(done)).or(reason);
+        self.failed(reason.unwrap_or_else(last))
+    }
+
+    fn denied(&self, done: &FinishedFetch) -> Option<String> {
+        let host = done.denied.first()?;
+        let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+        let is_own = self.permit.hosts().iter().any(|(own, port)| format!("{own}:{port}") == *host);
+        Some(if is_own || sandbox::proxy::is_always_blocked(name) {
+            format!(
+                "`{host}` is this machine or a reserved address, which the sandbox never connects to; for packages on \
+                 this machine, use an index with a file:// URL"
+            )
+        } else {
+            format!("its index refers to `{host}`, and only the index itself may be contacted")
+        })
+    }
+
+    fn unreachable(&self, done: &FinishedFetch) -> Option<String> {
+        const SIGNS: [&str; 8] = [
+            "ProxyError",
+            "NewConnectionError",
+            "ConnectTimeoutError",
+            "Max retries exceeded",
+            "502 Bad Gateway",
+            "ECONNREFUSED",
+            "ETIMEDOUT",
+            "ENOTFOUND",
+        ];
+        let (host, port) = self.permit.hosts().first()?;
+        let is_so = SIGNS.iter().any(|sign| done.messages.contains(sign));
+        is_so.then(|| format!("cannot reach {host}:{port}; check your network connection"))
     }
 
     fn io(&self, path: &Path, error: &std::io::Error) -> RuntimeError {
@@ -257,44 +322,13 @@ impl Fetch<'_> {
     }
 }
 
-/// Refuses packages that are too large, and links that leave them.
-fn check_size(folder: &Path) -> Result<(), String> {
-    let real = fs::canonicalize(folder).map_err(|error| error.to_string())?;
-    let (mut bytes, mut entries) = (0, 0);
-    let mut pending = vec![folder.to_owned()];
-    while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(&folder).map_err(|error| error.to_string())? {
-            let entry = entry.map_err(|error| error.to_string())?;
-            let kind = entry.file_type().map_err(|error| error.to_string())?;
-            entries += 1;
-            if kind.is_dir() {
-                pending.push(entry.path());
-            } else if kind.is_symlink() {
-                let is_inside =
-                    fs::canonicalize(entry.path()).is_ok_and(|to| to.starts_with(&real));
-                if !is_inside {
-                    return Err(format!("`{}` links out of the packages", entry.path().display()));
-                }
-            } else if kind.is_file() {
-                bytes += entry.metadata().map_err(|error| error.to_string())?.len();
-            } else {
-                return Err(format!("`{}` is not a regular file", entry.path().display()));
-            }
-            if bytes > MAX_BYTES || entries > MAX_ENTRIES {
-                return Err(format!(
-                    "the packages are larger than {} GiB or {MAX_ENTRIES} files",
-                    MAX_BYTES >> 30
-                ));
-            }
-        }
-    }
-    Ok(())
+/// Returns a path in the working folder, as the package manager sees it.
+fn seen(name: &str) -> OsString {
+    Path::new(WORK).join(name).into_os_string()
 }
 
-/// The packages with their hashes, and the folder that contains them.
-type Fetched = (BTreeMap<String, String>, PathBuf);
-
-/// Returns the path of the cache folder's own file system for a name in the working folder of the package manager.
-fn seen(name: &str) -> OsString {
-    AbsPath::new(WORK).expect("an absolute path").join(name).to_string().into()
+/// Returns true for the name of a package or of its file that is safe to show and to pass on.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+!@/-".contains(c);
+    !name.is_empty() && !name.starts_with('-') && name.len() <= 300 && name.chars().all(is_plain)
 }

@@ -1,23 +1,25 @@
-//! The index that the user's pip or npm is configured with. Its settings are read here, because the sandbox hides the
-//! user's home folder.
+//! The index that the user's pip or npm is configured with. Both are asked themselves, because only they know all their
+//! settings files, and they are asked in the root folder, where no project can have any.
 
-#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the edge: runs the user's pip and npm, to ask for their settings"
+)]
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use skill_state::PackageSource;
 
-use crate::Places;
+use crate::state::variables::Variables;
 
 /// The index of `pip` without settings, and the host that its links lead to.
 const PYPI: &str = "https://pypi.org/simple";
 const PYPI_HOST: &str = "pypi.org";
 const PYPI_FILES: &str = "files.pythonhosted.org";
-/// The registry of `npm` without settings.
-const NPM: &str = "https://registry.npmjs.org/";
-/// Larger settings files are not read.
-const MAX_SETTINGS: u64 = 1 << 20;
 
 /// An index of packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,75 +32,186 @@ pub(crate) struct PackageIndex {
     pub(crate) certificates: Option<PathBuf>,
     /// Whether pip is configured to trust the host without a certificate.
     pub(crate) is_trusted: bool,
+    /// Folders of this machine in which pip also looks for packages.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The registries of npm's scopes, by setting.
+    pub(crate) scopes: BTreeMap<String, String>,
 }
 
 /// Where an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum IndexLocation {
     /// At these hosts and ports, its own first.
-    Hosts(Vec<(String, u16)>),
+    Hosts {
+        hosts: Vec<(String, u16)>,
+        /// Whether connections are encrypted.
+        is_https: bool,
+    },
     /// In a folder on this machine.
     Folder(PathBuf),
 }
 
+/// The program to ask for its settings, with its first arguments.
+pub(crate) struct SettingsProgram<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) args: Vec<OsString>,
+    /// The user's environment.
+    pub(crate) variables: &'a Variables,
+}
+
 impl PackageIndex {
-    /// Finds the configured index.
-    pub(crate) fn find(source: PackageSource, places: &Places) -> Result<Self, String> {
-        let settings = Settings { places };
-        let url = match source {
-            PackageSource::Pypi => settings.pip("PIP_INDEX_URL", "index-url"),
-            PackageSource::Npm => settings.npm("registry"),
-        };
-        let url = url.unwrap_or_else(|| {
-            match source {
-                PackageSource::Pypi => PYPI,
-                PackageSource::Npm => NPM,
+    /// Finds the index that pip is configured with.
+    pub(crate) fn of_pip(pip: &SettingsProgram<'_>) -> Result<Self, String> {
+        let text = pip.ask(&["config", "list"])?;
+        let settings = PipSettings::parse(&text);
+        for key in ["extra-index-url", "no-index", "client-cert"] {
+            if settings.get(key).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"))
+            {
+                return Err(format!(
+                    "pip is configured with `{key}`, which is not supported; to use a single index, set PIP_INDEX_URL"
+                ));
             }
-            .to_owned()
-        });
-        let location = location(&url)
-            .ok_or_else(|| format!("cannot use the configured index `{}`", without_user(&url)))?;
-        let certificates = match source {
-            PackageSource::Pypi => settings
-                .pip("PIP_CERT", "cert")
-                .or_else(|| settings.variable("REQUESTS_CA_BUNDLE"))
-                .or_else(|| settings.variable("SSL_CERT_FILE")),
-            PackageSource::Npm => {
-                settings.npm("cafile").or_else(|| settings.variable("NODE_EXTRA_CA_CERTS"))
-            }
+        }
+        let url = settings.get("index-url").unwrap_or_else(|| PYPI.to_owned());
+        let location = location(&url)?;
+        let words = |key: &str| {
+            let value = settings.get(key).unwrap_or_default();
+            value.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };
-        let is_trusted = source == PackageSource::Pypi
-            && settings.pip("PIP_TRUSTED_HOST", "trusted-host").is_some_and(|hosts| {
-                let own = location.label();
-                hosts
-                    .split_whitespace()
-                    .any(|host| host == own || own.starts_with(&format!("{host}:")))
-            });
+        let folders: Vec<PathBuf> = words("find-links").into_iter().map(PathBuf::from).collect();
+        if let Some(other) = folders.iter().find(|folder| !folder.is_absolute()) {
+            return Err(format!(
+                "pip is configured with `find-links = {}`; only absolute paths are supported",
+                other.display()
+            ));
+        }
+        let variable = |name: &str| Some(pip.variables.get(name)?.to_str()?.to_owned());
+        let certificates = settings
+            .get("cert")
+            .or_else(|| variable("REQUESTS_CA_BUNDLE"))
+            .or_else(|| variable("SSL_CERT_FILE"));
+        let is_trusted = words("trusted-host").iter().any(|host| location.is_at(host));
         Ok(Self {
-            source,
+            source: PackageSource::Pypi,
             url,
             location,
             certificates: certificates.map(PathBuf::from).filter(|path| path.is_absolute()),
             is_trusted,
+            folders: folders.into_iter().filter(|folder| folder.is_dir()).collect(),
+            scopes: BTreeMap::new(),
         })
     }
-}
 
-impl IndexLocation {
-    /// Returns its name in messages and approvals: without scheme, path and user.
+    /// Finds the registry that npm is configured with.
+    pub(crate) fn of_npm(npm: &SettingsProgram<'_>) -> Result<Self, String> {
+        let text = npm.ask(&["config", "ls", "-l", "--json"])?;
+        let settings: Value =
+            serde_json::from_str(&text).map_err(|error| format!("npm's settings: {error}"))?;
+        let get = |key: &str| settings[key].as_str().map(str::to_owned);
+        let url = get("registry").ok_or("npm has no registry")?;
+        let is_scope = |key: &&String| key.starts_with('@') && key.ends_with(":registry");
+        let keys = settings.as_object().into_iter().flat_map(|all| all.keys());
+        let scopes = keys.filter(is_scope).filter_map(|key| Some((key.clone(), get(key)?)));
+        let variable = |name: &str| Some(npm.variables.get(name)?.to_str()?.to_owned());
+        let certificates = get("cafile").or_else(|| variable("NODE_EXTRA_CA_CERTS"));
+        Ok(Self {
+            source: PackageSource::Npm,
+            location: location(&url)?,
+            certificates: certificates.map(PathBuf::from).filter(|path| path.is_absolute()),
+            is_trusted: false,
+            folders: Vec::new(),
+            scopes: scopes.collect(),
+            url,
+        })
+    }
+
+    /// Returns its name in messages and approvals: without path and user, but with everything that makes it less secure.
     pub(crate) fn label(&self) -> String {
-        match self {
-            Self::Hosts(hosts) => hosts.first().map_or_else(String::new, |(host, port)| {
-                let is_usual = matches!(port, 80 | 443);
-                if is_usual { host.clone() } else { format!("{host}:{port}") }
-            }),
-            Self::Folder(path) => format!("file://{}", path.display()),
+        let unverified = if self.is_trusted { " (certificate not checked)" } else { "" };
+        match &self.location {
+            IndexLocation::Hosts { hosts, is_https } => {
+                let host = hosts.first().map_or_else(String::new, |(host, port)| {
+                    let is_usual = *port == if *is_https { 443 } else { 80 };
+                    if is_usual { host.clone() } else { format!("{host}:{port}") }
+                });
+                match is_https {
+                    true => format!("{host}{unverified}"),
+                    false => format!("http://{host}"),
+                }
+            }
+            IndexLocation::Folder(path) => format!("file://{}", path.display()),
         }
     }
 }
 
+impl IndexLocation {
+    /// Returns true if its own host is `name`, which may have a port.
+    fn is_at(&self, name: &str) -> bool {
+        let Self::Hosts { hosts, .. } = self else { return false };
+        hosts.first().is_some_and(|(host, port)| {
+            name.eq_ignore_ascii_case(host) || name.eq_ignore_ascii_case(&format!("{host}:{port}"))
+        })
+    }
+}
+
+impl SettingsProgram<'_> {
+    fn ask(&self, args: &[&str]) -> Result<String, String> {
+        let done = Command::new(self.program)
+            .args(&self.args)
+            .args(args)
+            .env_clear()
+            .envs(self.variables.all().iter().map(|(name, value)| (name, value)))
+            // A project's environment has settings of its own.
+            .env_remove("VIRTUAL_ENV")
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .output();
+        let program = self.program.display();
+        let done = done.map_err(|error| format!("cannot run `{program}`: {error}"))?;
+        if done.status.success() {
+            return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+        }
+        let message = String::from_utf8_lossy(&done.stderr).into_owned();
+        if message.contains("No module named pip") {
+            return Err(format!(
+                "`{program}` has no pip; install it, for example with `apt install python3-pip` or `{program} -m ensurepip`"
+            ));
+        }
+        let line = message.lines().rev().find(|line| !line.trim().is_empty());
+        Err(format!("`{program}` cannot show its settings: {}", line.unwrap_or("unknown error")))
+    }
+}
+
+/// The lines of `pip config list`: `section.key='value'`, with `:env:` as the section of variables.
+struct PipSettings(BTreeMap<String, String>);
+
+impl PipSettings {
+    fn parse(text: &str) -> Self {
+        let line = |line: &str| {
+            let (key, value) = line.split_once('=')?;
+            let value = value.trim();
+            let quote = value.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+            let value = value.strip_prefix(quote)?.strip_suffix(quote)?;
+            // A list is printed on one line.
+            Some((key.trim().to_owned(), value.replace("\\n", " ").trim().to_owned()))
+        };
+        Self(text.lines().filter_map(line).collect())
+    }
+
+    /// Returns the setting that `pip download` would use.
+    fn get(&self, key: &str) -> Option<String> {
+        let sections = [":env:", "download", "global"];
+        sections.iter().find_map(|section| self.0.get(&format!("{section}.{key}")).cloned())
+    }
+}
+
 /// Returns where a URL leads.
-fn location(url: &str) -> Option<IndexLocation> {
+fn location(url: &str) -> Result<IndexLocation, String> {
+    let parsed = parsed_location(url);
+    parsed.ok_or_else(|| format!("cannot use the configured index `{}`", without_user(url)))
+}
+
+fn parsed_location(url: &str) -> Option<IndexLocation> {
     if let Some(path) = url.strip_prefix("file://") {
         let path = PathBuf::from(path);
         return path.is_absolute().then_some(IndexLocation::Folder(path));
@@ -120,7 +233,8 @@ fn location(url: &str) -> Option<IndexLocation> {
     }
     let host = host.to_ascii_lowercase();
     let files = (host == PYPI_HOST).then(|| (PYPI_FILES.to_owned(), port));
-    Some(IndexLocation::Hosts(std::iter::once((host, port)).chain(files).collect()))
+    let hosts = std::iter::once((host, port)).chain(files).collect();
+    Some(IndexLocation::Hosts { hosts, is_https: usual == 443 })
 }
 
 fn without_user(url: &str) -> String {
@@ -131,67 +245,6 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// The settings of pip and npm.
-struct Settings<'a> {
-    places: &'a Places,
-}
-
-impl Settings<'_> {
-    fn variable(&self, name: &str) -> Option<String> {
-        let value = self.places.variables.get(name)?.to_str()?;
-        (!value.is_empty()).then(|| value.to_owned())
-    }
-
-    /// Reads a setting of pip: from its variable, else from its settings files.
-    fn pip(&self, variable: &str, key: &str) -> Option<String> {
-        let home = self.places.home.as_ref().map(|home| home.as_path().to_owned());
-        let files = [
-            self.variable("PIP_CONFIG_FILE").map(PathBuf::from),
-            self.variable("VIRTUAL_ENV").map(|folder| Path::new(&folder).join("pip.conf")),
-            home.as_ref().map(|home| home.join(".pip/pip.conf")),
-            self.variable("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("pip/pip.conf")),
-            home.map(|home| home.join(".config/pip/pip.conf")),
-            Some(PathBuf::from("/etc/pip.conf")),
-        ];
-        let in_file = |path: PathBuf| setting(&read(&path)?, &["global", "download"], key);
-        self.variable(variable).or_else(|| files.into_iter().flatten().find_map(in_file))
-    }
-
-    /// Reads a setting of npm: from its variable, else from the user's settings file.
-    fn npm(&self, key: &str) -> Option<String> {
-        let names = [format!("npm_config_{key}"), format!("NPM_CONFIG_{}", key.to_uppercase())];
-        let file = || {
-            let home = self.places.home.as_ref()?.as_path().to_owned();
-            let path = self.variable("NPM_CONFIG_USERCONFIG").map(PathBuf::from);
-            setting(&read(&path.unwrap_or_else(|| home.join(".npmrc")))?, &[], key)
-        };
-        names.iter().find_map(|name| self.variable(name)).or_else(file)
-    }
-}
-
-fn read(path: &Path) -> Option<String> {
-    let metadata = fs::metadata(path).ok()?;
-    (metadata.is_file() && metadata.len() <= MAX_SETTINGS).then(|| fs::read_to_string(path).ok())?
-}
-
-/// Returns the last value of a key in one of these sections, or outside of all sections if none are given.
-fn setting(text: &str, sections: &[&str], key: &str) -> Option<String> {
-    let mut is_here = sections.is_empty();
-    let mut found = None;
-    for line in text.lines().map(str::trim) {
-        if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            is_here = sections.contains(&section.trim());
-        } else if let Some((name, value)) = line.split_once('=').filter(|_| is_here) {
-            let value = value.trim().trim_matches('"');
-            let is_key = name.trim() == key && !name.starts_with(['#', ';']);
-            if is_key && !value.is_empty() {
-                found = Some(value.to_owned());
-            }
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,12 +252,13 @@ mod tests {
     #[test]
     fn an_index_has_a_host_or_a_folder() {
         for (url, label) in [
-            ("https://pypi.org/simple", Some("pypi.org")),
+            (PYPI, Some("pypi.org")),
             (
                 "https://me:secret@Nexus.example.com:8443/pypi/simple",
                 Some("nexus.example.com:8443"),
             ),
-            ("http://10.0.0.1/simple", Some("10.0.0.1")),
+            ("http://10.0.0.1/simple", Some("http://10.0.0.1")),
+            ("http://10.0.0.1:443/simple", Some("http://10.0.0.1:443")),
             ("file:///srv/simple", Some("file:///srv/simple")),
             ("file://relative", None),
             ("ftp://example.com", None),
@@ -212,23 +266,32 @@ mod tests {
             ("https://a b/", None),
             ("not a url", None),
         ] {
-            let found = location(url).map(|location| location.label());
-            assert_eq!(found.as_deref(), label, "{url}");
+            let found = location(url).map(|location| PackageIndex {
+                source: PackageSource::Pypi,
+                url: url.to_owned(),
+                location,
+                certificates: None,
+                is_trusted: false,
+                folders: Vec::new(),
+                scopes: BTreeMap::new(),
+            });
+            assert_eq!(found.ok().map(|index| index.label()).as_deref(), label, "{url}");
         }
-        let pypi = location(PYPI).unwrap();
-        let IndexLocation::Hosts(hosts) = pypi else { panic!("a host") };
+        let Ok(IndexLocation::Hosts { hosts, .. }) = location(PYPI) else { panic!("a host") };
         assert_eq!(hosts.len(), 2);
-        assert_eq!(without_user("https://me:secret@x.test/a"), "https://x.test/a");
+        let error = location("https://me:secret@a b/").unwrap_err();
+        assert!(!error.contains("secret"), "{error}");
     }
 
     #[test]
-    fn settings_are_read_from_their_section() {
-        let text = "[install]\nindex-url = https://a.test\n[global]\n# index-url = https://b.test\nindex-url=https://c.test\n";
-        assert_eq!(setting(text, &["global"], "index-url").as_deref(), Some("https://c.test"));
-        assert_eq!(setting(text, &["download"], "index-url"), None);
-        assert_eq!(
-            setting("registry=https://n.test/\n", &[], "registry").as_deref(),
-            Some("https://n.test/")
-        );
+    fn the_settings_of_pip_have_its_own_order() {
+        let text = "global.index-url='https://a.test/simple'\ndownload.index-url='https://b.test/simple'\n\
+                    install.index-url='https://c.test'\n:env:.trusted-host='d.test'\nglobal.trusted-host='e.test'\n\
+                    global.find-links='/one\\n/two'\n";
+        let settings = PipSettings::parse(text);
+        assert_eq!(settings.get("index-url").as_deref(), Some("https://b.test/simple"));
+        assert_eq!(settings.get("trusted-host").as_deref(), Some("d.test"));
+        assert_eq!(settings.get("find-links").as_deref(), Some("/one /two"));
+        assert_eq!(settings.get("cert"), None);
     }
 }

@@ -33,7 +33,7 @@ impl PackageStore {
     /// Returns the folder of a set, if it was prepared: Python's packages, or a folder `node_modules`.
     pub(crate) fn folder(&self, set: &PackageSet) -> Option<PathBuf> {
         let folder = self.base.join(name(&set.digest())).join(subfolder(set.source));
-        folder.as_path().is_dir().then(|| folder.as_path().to_owned())
+        is_real_folder(folder.as_path()).then(|| folder.as_path().to_owned())
     }
 
     /// Returns the set that the same requests led to earlier, if it is still there.
@@ -51,6 +51,10 @@ impl PackageStore {
         set: &PackageSet,
         prepared: &Path,
     ) -> Result<(), FsError> {
+        if !is_real_folder(prepared) {
+            let (path, kind) = (prepared.display().to_string(), "not a folder");
+            return Err(FsError::NotRegular { path, kind });
+        }
         let folder = self.base.join(name(&set.digest()));
         make_private_folder(&folder)?;
         let target = folder.join(subfolder(set.source));
@@ -82,6 +86,11 @@ pub(crate) fn key(index: &PackageIndex, specs: &[String], interpreter: &Path) ->
     Digest::of(text.as_bytes())
 }
 
+/// Returns true for a folder that is not a link: a script would read what a link leads to.
+fn is_real_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
 fn name(digest: &Digest) -> String {
     digest.to_string().replace(':', "-")
 }
@@ -90,5 +99,42 @@ fn subfolder(source: PackageSource) -> &'static str {
     match source {
         PackageSource::Pypi => "python",
         PackageSource::Npm => "node_modules",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    #[test]
+    fn only_real_folders_are_kept_and_used() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = AbsPath::new(fs::canonicalize(scratch.path()).unwrap()).unwrap();
+        let store = PackageStore::new(&base);
+        let set = PackageSet {
+            source: PackageSource::Pypi,
+            requests: BTreeSet::from(["tiny".parse().unwrap()]),
+            index: "pypi.org".to_owned(),
+            packages: BTreeMap::from([("tiny-1.0-py3-none-any.whl".to_owned(), "x".to_owned())]),
+            files: Digest::of(b"files"),
+        };
+        let key = Digest::of(b"key");
+        let secrets = base.join("secrets");
+        let link = base.join("link");
+        fs::create_dir(secrets.as_path()).unwrap();
+        std::os::unix::fs::symlink(secrets.as_path(), link.as_path()).unwrap();
+        assert!(store.keep(&key, &set, link.as_path()).is_err());
+        assert_eq!((store.folder(&set), store.known(&key)), (None, None));
+        let prepared = base.join("prepared");
+        fs::create_dir(prepared.as_path()).unwrap();
+        store.keep(&key, &set, prepared.as_path()).unwrap();
+        assert_eq!(store.known(&key), Some(set.clone()));
+        let folder = store.folder(&set).unwrap();
+        // A link in its place is not used.
+        fs::remove_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(secrets.as_path(), &folder).unwrap();
+        assert_eq!((store.folder(&set), store.known(&key)), (None, None));
     }
 }

@@ -11,10 +11,11 @@ use crate::output::{CacheJson, CacheKindJson, VERSION};
 
 const GROUP: HelpText = HelpText {
     text: "\
-It is always safe to clear the caches: index and index-strict (skill metadata), hashes (skill folder
-digests), wasm (compiled modules) and served (skills fetched from MCP servers). Compiled modules are
-sealed with a key stored elsewhere: a module that was modified, or copied from another machine, is
-recompiled.
+What is cleared is made again when it is needed: index and index-strict (skill metadata), hashes
+(skill folder digests), wasm (compiled modules) and served (skills fetched from MCP servers).
+Compiled modules are sealed with a key stored elsewhere: a module that was modified, or copied from
+another machine, is recompiled. `packages` are packages prepared with --with; after clearing them,
+run the skill with --with again.
 
 `runs` lists skill copies left behind by killed runs; the next run removes them too. Copies in use
 are neither listed nor removed. `command-homes` are the home folders of command lines (`openskills

@@ -6,13 +6,13 @@ With FOLDER it serves the wheels and npm packages in it, else a few of its own.
 """
 import base64, hashlib, http.server, io, json, os, re, sys, tarfile, urllib.parse, zipfile
 
-def wheel(name, version, files):
+def wheel(name, version, files, *more):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         info = f"{name}-{version}.dist-info"
         for path, text in files.items():
             archive.writestr(path, text)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(f"{line}\n" for line in more))
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     return out.getvalue()
@@ -27,12 +27,26 @@ def package(name, version, files, **more):
             archive.addfile(entry, io.BytesIO(text.encode()))
     return out.getvalue()
 
+def source(folder, files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(f"{folder}/{path}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return out.getvalue()
+
 address, port = sys.argv[1], int(sys.argv[2])
 WHEELS = {"tiny": {"tiny-1.0-py3-none-any.whl": wheel("tiny", "1.0", {"tiny.py": "WORD = 'from a wheel'\n"})},
           "built": {"built-1.0.tar.gz": b"x"},
+          # It depends on a package that is not a wheel and whose build writes a file.
+          "direct": {"direct-1.0-py3-none-any.whl": wheel("direct", "1.0", {"direct.py": ""}, f"Requires-Dist: evil @ http://{address}:{port}/files/evil-1.0.tar.gz")},
+          "evil": {"evil-1.0.tar.gz": source("evil-1.0", {"pyproject.toml": "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n", "backend.py": "import os\nos.makedirs('/packages/wheels', exist_ok=True)\nopen('/packages/wheels/ran', 'w').write('')\n"})},
           "elsewhere": {}}
 LEAVES = {"greet": package("greet", "1.2.0", {"index.js": "module.exports = () => 'from npm';\n", "run.js": "require('fs').writeFileSync('/tmp/ran', '')"},
                            scripts={"install": "node run.js", "postinstall": "node run.js"}, dependencies={"inner": "^1.0.0"}),
+          "fromgit": package("fromgit", "1.0.0", {"index.js": ""}, dependencies={"evil": f"git+http://{address}:{port}/evil.git"}),
+          "fromurl": package("fromurl", "1.0.0", {"index.js": ""}, dependencies={"evil": "http://10.88.0.1/evil.tgz"}),
           "inner": package("inner", "1.0.1", {"index.js": "module.exports = 1;\n", "CLAUDE.md": "text"})}
 
 def manifest(data):

@@ -90,14 +90,15 @@ fn wheels_are_prepared_once_and_are_part_of_the_approval() {
         run.stderr
     );
     let granted = &approvals(&env)["approvals"][0]["packages"][0];
-    assert_eq!(granted["index"], "10.77.0.1:8123");
+    assert_eq!(granted["index"], "http://10.77.0.1:8123");
     let hash = granted["packages"][0]["hash"].as_str().unwrap();
     assert!(hash.starts_with("sha256:") && hash.len() == 71, "{hash}");
     assert_eq!(granted["packages"][0]["name"], "tiny-1.0-py3-none-any.whl");
     // Fetched once, and logged.
     assert_eq!(requests(&env).matches("GET /files/").count(), 1, "{}", requests(&env));
     assert!(
-        run.stdout.contains("packages.prepared") && run.stdout.contains("tiny from 10.77.0.1"),
+        run.stdout.contains("packages.prepared")
+            && run.stdout.contains("tiny from http://10.77.0.1"),
         "{}",
         run.stdout
     );
@@ -124,12 +125,15 @@ fn what_cannot_be_prepared_has_one_clear_error() {
     let cases = [
         ("nothing", "no wheel of `nothing` for this Python; check the name"),
         ("built", "packages that have to be built are not supported"),
+        ("direct", "one of them has to be built, which would run its code"),
         (
             "elsewhere",
-            "its index refers to `10.88.0.1`, and only the index itself may be contacted",
+            "its index refers to `10.88.0.1:80`, and only the index itself may be contacted",
         ),
         ("npm:nothing", "there is no such package"),
         ("npm:greet@9", "there is no such version"),
+        ("npm:fromgit", "one of them comes from a git repository instead of the registry"),
+        ("npm:fromurl", "its index refers to `10.88.0.1:80`"),
     ];
     let mut lines = String::new();
     for (package, _) in cases {
@@ -140,7 +144,7 @@ fn what_cannot_be_prepared_has_one_clear_error() {
     let Some(run) = with_index(&env, &lines) else { return };
     assert_eq!(run.stdout, "exit 125\n".repeat(cases.len()), "{}", run.stderr);
     for ((package, message), line) in cases.iter().zip(run.stderr.lines()) {
-        let start = format!("error: cannot prepare {package} from 10.77.0.1:8123: ");
+        let start = format!("error: cannot prepare {package} from http://10.77.0.1:8123: ");
         assert!(line.starts_with(&start) && line.contains(message), "{package}: {line}");
     }
 }
@@ -195,4 +199,67 @@ fn a_missing_package_has_a_hint() {
     );
     let node = run("crab go.cjs");
     assert!(node.stderr.contains("add `--with npm:greet`"), "{}", node.stderr);
+}
+
+/// Scripts may write to a project's environment, so neither its pip nor its settings are used.
+#[test]
+fn nothing_of_a_project_takes_part() {
+    let env = TestEnv::with(SKILLS);
+    let lines = "python3 -m venv .venv > /dev/null && git init -q .\n\
+                 pip=$(echo .venv/lib/python3*/site-packages/pip)\n\
+                 echo 'raise SystemExit(\"the project\")' > $pip/__main__.py\n\
+                 printf '[global]\\nindex-url = http://10.88.0.1/simple\\n' > .venv/pip.conf\n\
+                 export VIRTUAL_ENV=$PWD/.venv PATH=$PWD/.venv/bin:$PATH\n\
+                 openskills run snake --dir s --with tiny --approve-once\necho \"exit $?\"";
+    let Some(run) = with_index(&env, lines) else { return };
+    assert!(
+        run.stdout.ends_with("exit 0\n") && run.stdout.contains("from a wheel"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+}
+
+/// Settings that change where packages come from are used or refused, never ignored.
+#[test]
+fn settings_of_pip_and_npm_are_never_ignored() {
+    let env = TestEnv::with(SKILLS);
+    let home = env.work().parent().unwrap().join("home");
+    let config = home.join(".config/pip/pip.conf");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let lines = "unset PIP_INDEX_URL\nopenskills run snake --dir s --with tiny --approve-once\necho \"exit $?\"";
+    for (text, expected) in [
+        ("[global]\nIndex_Url: http://10.77.0.1:8123/simple\n", "from a wheel"),
+        ("[global]\nindex-url =\n    http://10.77.0.1:8123/simple\n", "from a wheel"),
+        (
+            "[global]\nextra-index-url = http://10.77.0.1:8123/simple\n",
+            "pip is configured with `extra-index-url`",
+        ),
+        ("[global]\nno-index = true\n", "pip is configured with `no-index`"),
+        ("[global]\nfind-links = http://10.77.0.1/x\n", "only absolute paths are supported"),
+    ] {
+        fs::write(&config, text).unwrap();
+        let _ = fs::remove_dir_all(home.join(".cache"));
+        let Some(run) = with_index(&env, lines) else { return };
+        let all = run.stdout.clone() + &run.stderr;
+        assert!(all.contains(expected), "{text}: {all}");
+    }
+    fs::write(home.join(".npmrc"), "@corp:registry=http://10.99.0.1/\n").unwrap();
+    let lines = "openskills run crab go.cjs --dir s --with npm:@corp/tool --approve-once";
+    let Some(run) = with_index(&env, lines) else { return };
+    assert!(run.stderr.contains("`10.99.0.1:80`"), "{}", run.stderr);
+    assert!(
+        !requests(&env).contains("corp"),
+        "the public registry is never asked: {}",
+        requests(&env)
+    );
+}
+
+#[test]
+fn a_failed_preparation_is_logged() {
+    let env = TestEnv::with(SKILLS);
+    let lines =
+        "openskills run snake --dir s --with nothing --approve-once\nopenskills log tail -n 5";
+    let Some(run) = with_index(&env, lines) else { return };
+    assert!(run.stdout.contains("not started: cannot prepare nothing"), "{}", run.stdout);
 }

@@ -606,6 +606,7 @@ fn package_set(hash: &str) -> PackageSet {
         requests: BTreeSet::from([request]),
         index: "pypi.org".to_owned(),
         packages: [("pypdf-7.1.0-py3-none-any.whl".to_owned(), hash.to_owned())].into(),
+        files: Digest::of(b"files"),
     }
 }
 

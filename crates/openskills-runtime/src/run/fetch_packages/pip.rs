@@ -1,111 +1,124 @@
-//! pip: downloads wheels, and unpacks them without the network.
+//! pip: downloads wheels, and unpacks them in a second sandbox without the network, which contains nothing else.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 
 use sandbox::Network;
 use sha2::{Digest as _, Sha256};
 use skill::Digest;
 
-use super::{Fetch, Fetched, FinishedFetch, seen};
+use super::{Fetch, Fetched, FinishedFetch, is_plain_name, seen, unpacked};
 use crate::RuntimeError;
+use crate::run::RunFolder;
 use crate::run::package_index::IndexLocation;
 
 /// Folders below the working folder.
 const WHEELS: &str = "wheels";
 const PREPARED: &str = "python";
 
-/// Options of every call: no settings but ours, no questions, and no code of packages.
-const COMMON: [&str; 9] = [
-    "-I",
-    "-m",
-    "pip",
-    "--isolated",
-    "--no-input",
-    "--disable-pip-version-check",
-    "--no-cache-dir",
-    "--no-color",
-    "--quiet",
-];
+/// Printed when a package would have to be built.
+const NOT_BUILT: &str = "packages are not built";
+
+/// Runs pip in a process that cannot start others. Building a package always starts one, and pip builds packages that
+/// others refer to by URL even if it is told to use wheels only.
+const PIP: &str = "import sys\n\
+    starts = ('subprocess.Popen', 'os.fork', 'os.forkpty', 'os.exec', 'os.posix_spawn', 'os.spawn', 'os.system', 'pty.spawn')\n\
+    def check(event, args):\n    if event in starts: raise PermissionError('packages are not built: ' + str(args[:1]))\n\
+    sys.addaudithook(check)\n\
+    import runpy\n\
+    sys.argv[0] = 'pip'\n\
+    runpy.run_module('pip', run_name='__main__', alter_sys=True)";
+
+/// Options of every call: no questions, and nothing that is kept elsewhere.
+const COMMON: [&str; 5] =
+    ["--no-input", "--disable-pip-version-check", "--no-cache-dir", "--no-color", "--quiet"];
 
 /// Fetches wheels and unpacks them.
 pub(super) fn fetch(fetch: &Fetch<'_>, specs: &[String]) -> Result<Fetched, RuntimeError> {
-    let index = fetch.permit.index();
+    let downloaded = fetch.scratch()?;
     let mut args = common("download");
-    args.extend(["--only-binary=:all:", "--index-url"].map(OsString::from));
-    args.push(index.url.clone().into());
-    if let (true, IndexLocation::Hosts(hosts)) = (index.is_trusted, &index.location) {
-        for (host, port) in hosts {
-            args.extend(["--trusted-host".into(), format!("{host}:{port}").into()]);
-        }
-    }
-    if let Some(path) = &index.certificates {
-        args.extend(["--cert".into(), path.into()]);
+    args.push("--only-binary=:all:".into());
+    for folder in &fetch.permit.index().folders {
+        args.extend(["--find-links".into(), folder.into()]);
     }
     args.extend(["--dest".into(), seen(WHEELS), "--".into()]);
     args.extend(specs.iter().map(OsString::from));
-    let done = fetch.run(args, fetch.network())?;
+    let done = fetch.run(&downloaded, args, settings(fetch), fetch.network())?;
     if !done.is_good {
-        return Err(fetch.unsuccessful(&done, reason(fetch, &done)));
+        return Err(fetch.unsuccessful(&done, reason(&done)));
     }
-    let wheels = hashes(fetch)?;
+    let wheels = hashes(fetch, &downloaded)?;
+    let scratch = fetch.scratch()?;
+    let (from, to) = (downloaded.path().join(WHEELS), scratch.path().join(WHEELS));
+    fs::rename(&from, &to).map_err(|error| fetch.io(&from, &error))?;
     let mut args = common("install");
     args.extend(
         ["--no-index", "--no-deps", "--only-binary=:all:", "--no-compile"].map(OsString::from),
     );
-    args.extend(["--target".into(), seen(PREPARED)]);
-    args.push("--".into());
+    args.extend(["--target".into(), seen(PREPARED), "--".into()]);
     args.extend(wheels.keys().map(|name| seen(&format!("{WHEELS}/{name}"))));
-    let done = fetch.run(args, Network::None)?;
+    let no_settings = vec![("PIP_CONFIG_FILE".into(), "/dev/null".into())];
+    let done = fetch.run(&scratch, args, no_settings, Network::None)?;
     if !done.is_good {
-        return Err(fetch.unsuccessful(&done, None));
+        return Err(fetch.unsuccessful(&done, reason(&done)));
     }
-    Ok((wheels, fetch.folder.join(PREPARED)))
+    let folder = scratch.path().join(PREPARED);
+    Ok(Fetched { packages: wheels, folder, _scratch: scratch })
 }
 
 fn common(command: &str) -> Vec<OsString> {
-    COMMON.into_iter().chain([command]).map(OsString::from).collect()
+    let start = ["-I", "-c", PIP].into_iter();
+    start.chain([command]).chain(COMMON).map(OsString::from).collect()
+}
+
+/// Returns the settings as variables: the URL may contain a password, which other users could read in arguments.
+fn settings(fetch: &Fetch<'_>) -> Vec<(OsString, OsString)> {
+    let index = fetch.permit.index();
+    let mut settings: Vec<(OsString, OsString)> = vec![
+        ("PIP_CONFIG_FILE".into(), "/dev/null".into()),
+        ("PIP_INDEX_URL".into(), (&index.url).into()),
+    ];
+    if let (true, IndexLocation::Hosts { hosts, .. }) = (index.is_trusted, &index.location) {
+        let trusted: Vec<String> =
+            hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
+        settings.push(("PIP_TRUSTED_HOST".into(), trusted.join(" ").into()));
+    }
+    settings.extend(index.certificates.iter().map(|path| ("PIP_CERT".into(), path.into())));
+    settings
 }
 
 /// Returns the hashes of all wheels.
-fn hashes(fetch: &Fetch<'_>) -> Result<BTreeMap<String, String>, RuntimeError> {
-    let folder = fetch.folder.join(WHEELS);
+fn hashes(
+    fetch: &Fetch<'_>,
+    downloaded: &RunFolder,
+) -> Result<BTreeMap<String, String>, RuntimeError> {
+    let folder = downloaded.path().join(WHEELS);
     let failed = |error: io::Error| fetch.io(&folder, &error);
+    if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(fetch.failed("pip downloaded nothing"));
+    }
     let mut wheels = BTreeMap::new();
     for entry in fs::read_dir(&folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_wheel = name.ends_with(".whl") && entry.file_type().map_err(failed)?.is_file();
-        if !is_wheel {
+        let is_file = entry.file_type().map_err(failed)?.is_file();
+        if !is_file || !name.ends_with(".whl") || !is_plain_name(&name) {
             return Err(fetch.failed(format!("`{name}` is not a wheel")));
         }
-        wheels.insert(name, digest(&entry.path()).map_err(failed)?.to_string());
+        let mut hasher = Sha256::new();
+        unpacked::content(&entry.path(), &mut hasher).map_err(failed)?;
+        wheels.insert(name, Digest::from_bytes(hasher.finalize().into()).to_string());
     }
     if wheels.is_empty() { Err(fetch.failed("pip downloaded nothing")) } else { Ok(wheels) }
 }
 
-fn digest(path: &Path) -> io::Result<Digest> {
-    let mut file = fs::File::open(path)?;
-    let (mut hasher, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(Digest::from_bytes(hasher.finalize().into())),
-            length => hasher.update(&buffer[..length]),
-        }
-    }
-}
-
 /// Explains the usual causes.
-fn reason(fetch: &Fetch<'_>, done: &FinishedFetch) -> Option<String> {
+fn reason(done: &FinishedFetch) -> Option<String> {
     let has = |text: &str| done.messages.contains(text);
-    let python = fetch.tool.interpreter.program.display();
-    if has("No module named pip") {
-        return Some(format!(
-            "`{python}` has no pip; install it, for example with `apt install python3-pip` or `{python} -m ensurepip`"
-        ));
+    if has(NOT_BUILT) {
+        return Some("one of them has to be built, which would run its code".to_owned());
     }
     if has("No matching distribution found") {
         let line = done.messages.lines().find(|line| line.contains("No matching distribution"));

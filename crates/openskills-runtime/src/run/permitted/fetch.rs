@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use sandbox::proxy::HostGrant;
 use sandbox::{Ended, Guarantee, Network, Spec};
@@ -9,6 +11,7 @@ use sandbox::{Ended, Guarantee, Network, Spec};
 use super::unavailable;
 use crate::RuntimeError;
 use crate::decide::packages::FetchPermit;
+use crate::run::run_folder::size;
 use crate::run::{Cancel, IndexLocation};
 
 /// What a package manager gets: the interpreter with its libraries, and a temporary folder.
@@ -18,6 +21,8 @@ pub(crate) struct ProvidedToFetch {
     pub(crate) read: Vec<PathBuf>,
     /// Its only writable folder, which it sees as `/tmp`.
     pub(crate) folder: PathBuf,
+    /// How much it may write there, in bytes.
+    pub(crate) max_bytes: u64,
 }
 
 /// A package manager with its specification. The constructor refuses a specification that exceeds the permit.
@@ -25,6 +30,7 @@ pub(crate) struct ProvidedToFetch {
 pub(crate) struct PermittedFetch<'a> {
     permit: &'a FetchPermit,
     spec: Spec,
+    provided: ProvidedToFetch,
 }
 
 /// How a package manager ended.
@@ -33,9 +39,14 @@ pub(crate) struct FinishedFetch {
     pub(crate) is_good: bool,
     /// Its messages.
     pub(crate) messages: String,
-    /// Hosts that it tried to reach in vain.
+    /// Hosts and ports that it tried to reach in vain.
     pub(crate) denied: Vec<String>,
+    /// Whether it was ended because it wrote too much.
+    pub(crate) is_too_large: bool,
 }
+
+/// How often the size of what it wrote is checked.
+const SIZE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The guarantees without which packages are not fetched.
 pub(crate) fn required() -> impl Iterator<Item = Guarantee> {
@@ -47,10 +58,10 @@ impl<'a> PermittedFetch<'a> {
     pub(crate) fn new(
         permit: &'a FetchPermit,
         spec: Spec,
-        provided: &ProvidedToFetch,
+        provided: ProvidedToFetch,
     ) -> Result<Self, RuntimeError> {
-        match excess(permit, &spec, provided) {
-            None => Ok(Self { permit, spec }),
+        match excess(permit, &spec, &provided) {
+            None => Ok(Self { permit, spec, provided }),
             Some(excess) => Err(RuntimeError::PermissionDenied {
                 message: format!("the packages were not fetched: {excess} is not part of that"),
                 hint: None,
@@ -72,23 +83,49 @@ impl<'a> PermittedFetch<'a> {
             };
             sandbox::proxy::serve(listener, Arc::new(allow))
         });
-        let outcome = running.wait().map_err(failed)?;
+        // No file system limits the size of one folder, so it is watched.
+        let (has_ended, is_too_large) = (AtomicBool::new(false), AtomicBool::new(false));
+        let outcome = std::thread::scope(|scope| {
+            let canceller = running.canceller();
+            scope.spawn(|| {
+                let canceller = canceller;
+                while !has_ended.load(Ordering::Relaxed) {
+                    if size(&self.provided.folder) > self.provided.max_bytes {
+                        is_too_large.store(true, Ordering::Relaxed);
+                        canceller.cancel();
+                        return;
+                    }
+                    std::thread::park_timeout(SIZE_INTERVAL);
+                }
+            });
+            let outcome = running.wait();
+            has_ended.store(true, Ordering::Relaxed);
+            outcome
+        });
+        let outcome = outcome.map_err(failed)?;
         let reached = requests.map(|requests| requests.all()).unwrap_or_default();
-        let denied = reached.into_iter().filter(|one| !one.allowed).map(|one| one.host);
+        let denied = reached
+            .into_iter()
+            .filter(|one| !one.allowed)
+            .map(|one| format!("{}:{}", one.host, one.port));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(FinishedFetch {
             is_good: outcome.ended == Ended::Exited(0),
             messages: text(&outcome.stdout.bytes) + &text(&outcome.stderr.bytes),
             denied: denied.collect(),
+            is_too_large: is_too_large.into_inner(),
         })
     }
 }
 
 /// Returns the first thing in a specification that exceeds the permit.
 fn excess(permit: &FetchPermit, spec: &Spec, provided: &ProvidedToFetch) -> Option<String> {
-    let is_index = |path: &Path| match &permit.index().location {
-        IndexLocation::Folder(folder) => folder == path,
-        IndexLocation::Hosts(_) => false,
+    let is_index = |path: &Path| {
+        let is_own = match &permit.index().location {
+            IndexLocation::Folder(folder) => folder == path,
+            IndexLocation::Hosts { .. } => false,
+        };
+        is_own || permit.index().folders.iter().any(|folder| folder == path)
     };
     let is_certificate =
         |path: &Path| permit.index().certificates.as_deref().is_some_and(|own| own == path);
