@@ -32,7 +32,7 @@ pub struct Checkout {
 }
 
 /// Returns the nearest folder at or above `folder` that contains a Skillfile. A repository ends the search: a file above
-/// it belongs to somebody else's project, or to anyone who can write there.
+/// it belongs to another project, or to anyone who can write there.
 pub fn find_root(folder: &AbsPath) -> Option<AbsPath> {
     let mut current = Some(folder.clone());
     while let Some(candidate) = current {

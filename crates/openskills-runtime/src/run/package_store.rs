@@ -102,7 +102,7 @@ fn subfolder(source: PackageSource) -> &'static str {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 

@@ -22,7 +22,7 @@ const PREPARED: &str = "python";
 const NOT_BUILT: &str = "packages are not built";
 
 /// Runs pip in a process that cannot start others. Building a package always starts one, and pip builds packages that
-/// others refer to by URL even if it is told to use wheels only.
+/// others refer to by URL even with the option for wheels only.
 const PIP: &str = "import sys\n\
     starts = ('subprocess.Popen', 'os.fork', 'os.forkpty', 'os.exec', 'os.posix_spawn', 'os.spawn', 'os.system', 'pty.spawn')\n\
     def check(event, args):\n    if event in starts: raise PermissionError('packages are not built: ' + str(args[:1]))\n\

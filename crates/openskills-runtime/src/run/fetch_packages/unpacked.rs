@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -41,7 +39,7 @@ pub(super) fn digest(folder: &Path, max_bytes: u64) -> Result<Digest, String> {
         let failed = |error: io::Error| failed(&path, &error);
         let below = path.strip_prefix(folder).map_err(|error| error.to_string())?;
         let metadata = fs::symlink_metadata(&path).map_err(failed)?;
-        add(&mut hasher, below.as_os_str().as_bytes());
+        add(&mut hasher, below.as_os_str().as_encoded_bytes());
         if metadata.is_dir() {
             add(&mut hasher, b"folder");
         } else if metadata.is_symlink() {
@@ -50,14 +48,14 @@ pub(super) fn digest(folder: &Path, max_bytes: u64) -> Result<Digest, String> {
                 return Err(format!("`{}` links out of the packages", below.display()));
             }
             add(&mut hasher, b"link");
-            add(&mut hasher, fs::read_link(&path).map_err(failed)?.as_os_str().as_bytes());
+            add(&mut hasher, fs::read_link(&path).map_err(failed)?.as_os_str().as_encoded_bytes());
         } else if metadata.is_file() {
             bytes += metadata.len();
             if bytes > max_bytes {
                 return Err(format!("the packages are larger than {} GiB", max_bytes >> 30));
             }
-            let is_executable = metadata.permissions().mode() & 0o100 != 0;
-            add(&mut hasher, if is_executable { b"program" } else { b"file" });
+            let kind = if is_executable(&metadata) { "program" } else { "file" };
+            add(&mut hasher, kind.as_bytes());
             hasher.update(metadata.len().to_le_bytes());
             content(&path, &mut hasher).map_err(failed)?;
         } else {
@@ -65,6 +63,17 @@ pub(super) fn digest(folder: &Path, max_bytes: u64) -> Result<Digest, String> {
         }
     }
     Ok(Digest::from_bytes(hasher.finalize().into()))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
 }
 
 fn add(hasher: &mut Sha256, part: &[u8]) {
@@ -84,7 +93,7 @@ pub(super) fn content(path: &Path, hasher: &mut Sha256) -> io::Result<()> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::symlink;
 
