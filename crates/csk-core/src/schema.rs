@@ -17,6 +17,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("managed", ledger()),
         ("csk-skill", skill::manifest_schema()),
         ("skillfile-lock", lock()),
+        ("skill-index", skill_index()),
         ("consumers", consumers()),
         ("csk-verify", verify()),
         ("csk-status", status()),
@@ -116,6 +117,23 @@ fn identifier() -> Value {
 
 fn optional_identifier() -> Value {
     json!({ "anyOf": [identifier(), { "type": "null" }] })
+}
+
+fn skill_index() -> Value {
+    let skill = json!({
+        "type": "object",
+        "required": ["name", "source"],
+        "properties": {
+            "name": identifier(),
+            "description": text(),
+            "source": { "description": "What `csk add` accepts.", "type": "string" },
+        },
+    });
+    file(
+        "Index of skills for `csk find`",
+        &["schema_version", "skills"],
+        json!({ "schema_version": { "const": 1 }, "skills": { "type": "array", "items": skill } }),
+    )
 }
 
 fn config() -> Value {

@@ -58,7 +58,9 @@ enum Command {
     Bootstrap(bootstrap::BootstrapArgs),
     Init(init::InitArgs),
     Add(add::AddArgs),
+    #[command(alias = "uninstall", alias = "rm")]
     Remove(remove::RemoveArgs),
+    #[command(alias = "search")]
     Find(find::FindArgs),
     Show(show::ShowArgs),
     Install(install::InstallArgs),

@@ -399,6 +399,11 @@ impl Context {
         Ok(Auditor::new(&self.home, mode, self.now, asker)?)
     }
 
+    /// Returns an auditor that refuses instead of asking.
+    pub(crate) fn auditor_without_questions(&self, mode: AuditMode) -> anyhow::Result<Auditor> {
+        Ok(Auditor::new(&self.home, mode, self.now, None)?)
+    }
+
     /// Returns whether skill commands come first or last on PATH. If the config cannot be read they come last, so that a
     /// broken config never stops a shell from starting.
     pub(crate) fn command_order(&self) -> CommandOrder {

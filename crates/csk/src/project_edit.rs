@@ -4,7 +4,7 @@
 
 mod saved;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use csk_core::install::{
@@ -13,8 +13,8 @@ use csk_core::install::{
     Target, Upgrade, add_ignore_rules, install, lock,
 };
 use csk_core::{
-    Agent, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, remove_skill, work_tree,
-    work_tree_root,
+    Agent, Config, LOCKFILE, Lockfile, Reference, SKILLFILE, Scope, Skillfile, remove_skill,
+    work_tree, work_tree_root,
 };
 use skill::Identifier;
 use skill_fs::{AbsPath, read_text, write_file};
@@ -56,6 +56,8 @@ pub(crate) struct ProjectEdit {
     pub(crate) lock: Option<Lockfile>,
     /// The current lockfile.
     old_lock: Option<Lockfile>,
+    /// The current tag, branch or commit of every skill.
+    old_references: BTreeMap<Identifier, Reference>,
 }
 
 /// How a change is applied.
@@ -118,14 +120,13 @@ impl ProjectEdit {
             Place::Global => context.home.join("global"),
         };
         match read_skillfile(&root, config) {
-            SkillfileState::Valid { text, lock, .. } => Ok(Self {
-                place,
-                root,
-                old: Some(text.clone()),
-                text,
-                old_lock: lock.clone(),
-                lock,
-            }),
+            SkillfileState::Valid { text, lock, file, .. } => {
+                let references = file.skills.into_iter();
+                let old_references =
+                    references.map(|skill| (skill.name, skill.reference)).collect();
+                let (old, old_lock) = (Some(text.clone()), lock.clone());
+                Ok(Self { place, root, old, text, old_lock, lock, old_references })
+            }
             SkillfileState::Invalid { text, problems } => {
                 Err(Failure::malformed(text, problems).into())
             }
@@ -150,9 +151,15 @@ impl ProjectEdit {
                     text,
                     lock: Some(Lockfile::default()),
                     old_lock: None,
+                    old_references: BTreeMap::new(),
                 })
             }
         }
+    }
+
+    /// Returns the tag, branch or commit that a skill was declared with before the change.
+    pub(crate) fn old_reference(&self, name: &Identifier) -> Option<Reference> {
+        self.old_references.get(name).cloned()
     }
 
     /// Parses the new Skillfile.
@@ -238,9 +245,10 @@ impl ProjectEdit {
             network: options.network,
         };
         if options.is_installed {
-            // Find what would fail before anything is written.
-            let planned =
-                install(&environment, &targets, install_options(Mode::DryRun), &progress)?;
+            // Find what would fail before anything is written. Questions about other skills come later.
+            let auditor = context.auditor_without_questions(mode)?;
+            let planning = Environment { auditor, ..environment.clone() };
+            let planned = install(&planning, &targets, install_options(Mode::DryRun), &progress)?;
             let planned = planned.into_iter().next();
             if let Some(error) = planned.as_ref().and_then(|one| failure(one, changed)) {
                 return Err(error);
@@ -271,9 +279,13 @@ impl ProjectEdit {
                 if options.is_installed {
                     // Take back what was installed before the failure.
                     let old = [self.old_target(context, config)?];
-                    install(&environment, &old, install_options(Mode::Apply), &progress)?;
+                    let undone =
+                        install(&environment, &old, install_options(Mode::Apply), &progress);
+                    saved.restore()?;
+                    undone?;
+                } else {
+                    saved.restore()?;
                 }
-                saved.restore()?;
                 Err(error)
             }
         }
@@ -356,6 +368,11 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
+    /// Returns the error for a question that the user did not answer with yes.
+    pub(crate) fn declined() -> Self {
+        Self { message: "not confirmed; nothing was changed".to_owned(), hint: None }
+    }
+
     /// Returns the error about a skill.
     pub(crate) fn new(name: &Identifier, reason: &str, hint: Option<String>) -> Self {
         Self { message: format!("{name}: {reason}"), hint }

@@ -111,7 +111,10 @@ pub(crate) fn select(
         )
     };
     Err(Failure::usage(no_project)
-        .with_hint("run `csk init` here, or `csk project add ALIAS PATH` for a project elsewhere")
+        .with_hint(
+            "to add a skill, run `csk add SOURCE`; to start without one, run `csk init` here; for a project elsewhere, run \
+             `csk project add ALIAS PATH`",
+        )
         .into())
 }
 
@@ -237,7 +240,9 @@ pub(crate) fn locate_projects(
     let failure = Failure::usage(format!("no project or folder named `{target}`"));
     match nearest(target, config.projects.keys().map(Identifier::as_str)) {
         Some(near) => Err(failure.with_hint(format!("did you mean `{near}`?")).into()),
-        None => Err(failure.with_hint("run `csk list` to see the configured projects").into()),
+        None => Err(failure
+            .with_hint("run `csk list` to see the configured projects; to add a skill, run `csk add SOURCE`")
+            .into()),
     }
 }
 

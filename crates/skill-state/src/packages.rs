@@ -86,7 +86,10 @@ impl fmt::Display for PackageRequest {
 const MAX_SPEC: usize = 200;
 
 /// Endings of files, which pip and npm would open instead of asking the index.
-const FILES: [&str; 6] = [".whl", ".tgz", ".tar", ".gz", ".zip", ".bz2"];
+const FILES: [&str; 13] = [
+    ".whl", ".tgz", ".tar", ".gz", ".zip", ".bz2", ".tbz", ".tbz2", ".txz", ".xz", ".tlz", ".lzma",
+    ".egg",
+];
 
 /// Removes the spaces around operators and commas; others stay, and are then refused.
 fn without_spaces(text: &str) -> String {
@@ -126,11 +129,19 @@ fn is_python_spec(text: &str) -> bool {
         Some((name, extras)) => (name, extras.strip_suffix(']')),
         None => (name, Some("x")),
     };
-    let is_version = |c: char| c.is_ascii_alphanumeric() || ".*+!<>=~,_-".contains(c);
+    let is_version = |part: &str| {
+        let number = ["===", "==", ">=", "<=", "~=", "!=", "<", ">"]
+            .into_iter()
+            .find_map(|operator| part.strip_prefix(operator));
+        number.is_some_and(|number| {
+            let is_good = |c: char| c.is_ascii_alphanumeric() || ".*+!_-".contains(c);
+            !number.is_empty() && number.chars().all(is_good) && !is_file(number)
+        })
+    };
     text.len() <= MAX_SPEC
         && is_name(name)
         && extras.is_some_and(|extras| extras.split(',').all(is_name))
-        && version.chars().all(is_version)
+        && (version.is_empty() || version.split(',').all(is_version))
 }
 
 /// `name`, `@scope/name`, either with `@version`.
@@ -145,7 +156,10 @@ fn is_npm_spec(text: &str) -> bool {
     };
     let is_version = |version: &str| {
         let is_good = |c: char| c.is_ascii_alphanumeric() || ".^~<>=|*+-".contains(c);
-        !version.is_empty() && version.chars().all(is_good) && !is_file(version)
+        !version.is_empty()
+            && !version.starts_with('.')
+            && version.chars().all(is_good)
+            && !is_file(version)
     };
     text.len() <= MAX_SPEC
         && scope.is_none_or(is_name)
@@ -295,6 +309,12 @@ mod tests {
             "pypdf pillow",
             "requests 2",
             "foo.whl",
+            "foo.txz",
+            "foo==1.tar.gz",
+            "foo==1.0.whl",
+            "foo=1",
+            "foo>=",
+            "npm:foo@.npmrc",
             "npm:foo.tgz",
             "npm:a@..",
             "npm:a@x.tgz",

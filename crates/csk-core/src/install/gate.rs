@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skill::Identifier;
+use skill_fs::AbsPath;
 
 use super::locking::wrong_bundle;
 use super::plan::{Assessment, Facts, IgnoreFile, IgnoreRules, Need};
@@ -122,13 +123,22 @@ pub(super) fn revoked(
     facts.target.skills.iter().filter_map(reason).collect()
 }
 
-/// Returns the sources of a skill if any revocation depends on them: the declared URL, the repository's origin, and the
-/// repository's path.
+/// How many clones of clones on this machine are followed.
+const MAX_CLONES: usize = 8;
+
+/// Returns the sources of a skill if any revocation depends on them: the declared URL, the repository's path, its origin,
+/// and the origin of that, if it is a repository on this machine.
 pub(crate) fn sources(environment: &Environment, skill: &Declaration) -> Vec<String> {
     if !environment.auditor.needs_sources() {
         return Vec::new();
     }
     let path = environment.skills_root.join(skill.source.as_str());
-    let own = crate::origin(&path).ok().flatten();
-    skill.git.clone().into_iter().chain(own).chain([path.to_string()]).collect()
+    let mut sources: Vec<String> = skill.git.iter().cloned().chain([path.to_string()]).collect();
+    let mut next = Some(path);
+    for _ in 0..MAX_CLONES {
+        let Some(origin) = next.and_then(|path| crate::origin(&path).ok().flatten()) else { break };
+        next = AbsPath::new(origin.strip_prefix("file://").unwrap_or(&origin)).ok();
+        sources.push(origin);
+    }
+    sources
 }

@@ -19,8 +19,8 @@ pub struct Examination {
     pub audit: BundleReport,
     /// Whether the audit allows it.
     pub clearance: Clearance,
-    /// Whether it contains scripts or modules that `openskills run` can run.
-    pub has_scripts: bool,
+    /// The number of files that `openskills run` may be able to run.
+    pub scripts: usize,
 }
 
 /// The folders of scripts and modules.
@@ -48,7 +48,11 @@ fn examine_one(
     let audit = auditor.audit(skill.name.as_str(), &snapshot, snapshot.bundle_digest()?)?;
     let sources = sources(environment, skill);
     let clearance = auditor.clearance(&audit, &sources);
-    let folder = |file: &File| file.path.parts().next().is_some_and(|part| SCRIPTS.contains(&part));
-    let has_scripts = snapshot.files().iter().any(folder);
-    Ok(Examination { inspection, audit, clearance, has_scripts })
+    let is_script = |file: &&File| {
+        let path = file.path.as_str();
+        let is_in_folder = file.path.parts().next().is_some_and(|part| SCRIPTS.contains(&part));
+        is_in_folder && !path.ends_with("__init__.py")
+    };
+    let scripts = snapshot.files().iter().filter(is_script).count();
+    Ok(Examination { inspection, audit, clearance, scripts })
 }

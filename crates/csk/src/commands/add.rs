@@ -30,7 +30,7 @@ refused; one rated REVIEW or UNANALYZABLE needs your confirmation, or --yes. If 
 
 SOURCE is one of:
   acme/skills               a repository on GitHub; also github:, gitlab:, bitbucket: and codeberg:
-  acme/skills/pdf           a folder in it
+  acme/skills/skills/pdf    a folder in it
   acme/skills@v1.2          a tag, branch or commit of it
   https://…, git@host:…     a repository's URL, or the URL of a folder or file in your browser
   ./folder                  a git repository on this machine, or a folder in one
@@ -79,7 +79,7 @@ pub(crate) struct AddArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddFlags {
     /// Where the skills are
-    #[arg(value_name = "SOURCE", required = true, add = term::names(crate::completion::repositories))]
+    #[arg(value_name = "SOURCE", required_unless_present = "skills", add = term::names(crate::completion::repositories))]
     pub(crate) sources: Vec<String>,
     /// Add only these skills of the source
     #[arg(long = "skill", short, value_name = "NAME", num_args = 1.., conflicts_with = "all")]
@@ -107,6 +107,19 @@ pub(crate) struct AddFlags {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl AddFlags {
+    /// Returns the sources and the skills. After `--skill NAME SOURCE`, the last word is the source.
+    pub(crate) fn sources_and_skills(&self) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+        match (self.sources.as_slice(), self.skills.split_last()) {
+            ([], Some((source, skills @ [_, ..]))) => Ok((vec![source.clone()], skills.to_vec())),
+            ([], _) => Err(Failure::usage("SOURCE is missing")
+                .with_hint("usage: csk add SOURCE --skill NAME")
+                .into()),
+            (sources, _) => Ok((sources.to_vec(), self.skills.clone())),
+        }
+    }
 }
 
 pub(crate) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitCode> {

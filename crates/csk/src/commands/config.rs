@@ -38,8 +38,8 @@ Keys of config.json:
   preferred_locale        locale for projects that do not set one
   default_agents          agents for projects that do not set any (default, without skills_root: those on this machine)
   adapter_mode            auto, symlink or copy: how skills are added to agent folders
-  audit                   off, advisory or strict: how strictly installs are audited; flags and CSK_AUDIT can only \
-make it stricter
+  audit                   off, advisory or strict: how strictly installs are audited (default: off; without \
+skills_root: advisory); flags and CSK_AUDIT can only make it stricter
   allow_local_sources     true: allow cloning from file:// and path URLs
   commands_first          true: skill commands come before your own programs on PATH
   worktree_alias_pattern  regular expression for task IDs in branch names

@@ -1,12 +1,14 @@
 //! `csk find`: searches the skills on this machine.
 
+use std::collections::BTreeMap;
+
 use csk_core::install::Consumers;
 use csk_core::operations::{FoundIn, FoundSkill, SearchPlaces, search};
 use csk_core::output::{FindJson, FoundSkillJson, VERSION};
 use csk_core::project::find_root;
 use skill::nearest;
 use skill_fs::AbsPath;
-use term::{HelpText, counted, safe_line, table};
+use term::{HelpText, counted, safe_line};
 
 use crate::context::Context;
 use crate::exit_code::ExitCode;
@@ -31,7 +33,7 @@ Writes: nothing",
 };
 
 /// The number of characters of a description.
-const MAX_DESCRIPTION: usize = 80;
+const MAX_DESCRIPTION: usize = 100;
 
 /// Search the skills on this machine
 #[derive(Debug, clap::Args)]
@@ -66,10 +68,9 @@ pub(crate) fn find(context: &mut Context, args: &FindArgs) -> anyhow::Result<Exi
             problems: found.problems.clone(),
         })?;
     } else {
-        let rows: Vec<Vec<String>> = found.skills.iter().map(row).collect();
-        context.ui.out(&table(&rows, context.ui.width))?;
+        context.ui.out(&text(&found.skills))?;
         if let Some(words) = found.skills.iter().find_map(|skill| skill.add.as_ref()) {
-            context.ui.note(&format!("to add one: {}\n", safe_line(&command(words))))?;
+            context.ui.note(&format!("to add a skill: {}\n", safe_line(&command(words))))?;
         }
         if found.skills.is_empty() {
             let near = words.first().and_then(|word| {
@@ -110,15 +111,32 @@ fn projects<'a>(
     Ok(roots.into_iter().filter(|root| seen.insert(root.clone())).map(named).collect())
 }
 
-fn row(skill: &FoundSkill) -> Vec<String> {
-    let description: String = skill.description.chars().take(MAX_DESCRIPTION).collect();
-    let place = match skill.found_in {
-        FoundIn::Installed => format!("installed in {}", skill.place),
-        FoundIn::Repository | FoundIn::Index => {
-            skill.add.as_ref().map_or_else(String::new, |words| words.join(" "))
+/// Returns two lines for each skill: its name and description, and where it is. Projects with the same skill share them.
+fn text(skills: &[FoundSkill]) -> String {
+    let mut text = String::new();
+    let mut installed: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for skill in skills.iter().filter(|skill| skill.found_in == FoundIn::Installed) {
+        installed.entry((&skill.name, &skill.description)).or_default().push(&skill.place);
+    }
+    for skill in skills {
+        let places = match (skill.found_in, &skill.add) {
+            (FoundIn::Installed, _) => {
+                // The first line of a skill prints all of its projects.
+                match installed.remove(&(skill.name.as_str(), skill.description.as_str())) {
+                    Some(places) => format!("installed in {}", places.join(", ")),
+                    None => continue,
+                }
+            }
+            (FoundIn::Repository | FoundIn::Index, Some(words)) => words.join(" "),
+            (FoundIn::Repository | FoundIn::Index, None) => skill.place.clone(),
+        };
+        let description: String = skill.description.chars().take(MAX_DESCRIPTION).collect();
+        for line in [format!("{}  {description}", skill.name), format!("    {places}")] {
+            text += safe_line(&line).trim_end();
+            text.push('\n');
         }
-    };
-    vec![skill.name.clone(), place, description]
+    }
+    text
 }
 
 fn as_json(skill: &FoundSkill) -> FoundSkillJson {

@@ -65,13 +65,15 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
             vec![skill.name.to_string(), skill.folder().to_owned(), description]
         };
         let rows: Vec<Vec<String>> = offered.iter().map(row).collect();
-        context.ui.out(&table(&rows, context.ui.width))?;
         context.ui.note(&format!(
-            "{} at {} contains {}\n",
+            "{} at {} contains {}:\n",
             safe_line(found.source.url.as_deref().unwrap_or(&args.source)),
             found.version_text(),
             counted(offered.len(), "skill")
         ))?;
+        context.ui.out(&table(&rows, context.ui.width))?;
+        let source = safe_line(&args.source);
+        context.ui.note(&format!("for details: csk show {source} --skill NAME\n"))?;
         return Ok(ExitCode::Done);
     }
     let selected = match args.skills.as_slice() {

@@ -49,6 +49,37 @@ fn other_skills_of_the_project_are_audited_and_reported() {
     assert!(!fresh.installed().contains(&"bad".to_owned()));
 }
 
+/// A clone on this machine does not hide where a skill comes from.
+#[test]
+fn a_revoked_source_is_recognized_behind_a_local_clone() {
+    let fresh = Fresh::new();
+    let words = ["audit", "--revoke", "https://github.com/acme/skills", "--reason", "taken"];
+    assert_eq!(fresh.env.run_args(env!("CARGO_BIN_EXE_csk"), &words).code, Some(0));
+    let clone = fresh.env.run("git", "clone --quiet https://github.com/acme/skills copy");
+    assert_eq!(clone.code, Some(0), "{}", clone.stderr);
+    for source in ["acme/skills", "../copy"] {
+        let run = fresh.csk(&format!("add {source} --skill pdf --yes"));
+        assert!(run.code == Some(1) && run.stderr.contains("revoked"), "{source}: {}", run.stderr);
+    }
+    assert_eq!(fresh.installed(), [""; 0]);
+}
+
+/// Projects that have no lockfile do not get one; `csk lock` adds it.
+#[test]
+fn a_project_without_a_lockfile_stays_without_one() {
+    let fresh = Fresh::new();
+    fresh.env.write("app/Skillfile.json", b"{\"schema_version\": 1, \"skills\": []}");
+    let run = fresh.done("add acme/skills --skill pdf");
+    assert!(!fresh.env.path("app/Skillfile.lock").exists());
+    assert!(!run.stderr.contains("in a clone"), "{}", run.stderr);
+    fresh.done("lock");
+    fresh.done("add acme/skills --skill docx");
+    assert!(fresh.json("app/Skillfile.lock")["skills"]["docx"]["commit"].is_string());
+    fresh.done("remove pdf");
+    let lock = fresh.json("app/Skillfile.lock");
+    assert_eq!(lock["skills"].as_object().unwrap().len(), 1, "{lock}");
+}
+
 /// Anyone may be able to write a file above the repository, for example in /tmp.
 #[test]
 fn a_skillfile_above_the_repository_is_not_used() {

@@ -205,6 +205,9 @@ fn json_output_matches_its_schema() {
     world.commit("pdf", NEWER);
     assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
     for (name, command) in [
+        ("csk-add", "show pdf --json"),
+        ("csk-add", "add pdf --project app --dry-run --json"),
+        ("csk-find", "find pdf --json"),
         ("csk-outdated", "outdated app --json"),
         ("csk-diff", "diff pdf --project app --to main --json"),
         ("csk-why", "why pdf --json"),

@@ -46,6 +46,16 @@ pub(crate) struct PythonModule {
 /// The default module if no script is specified.
 const MODULE: &str = "wasm/skill.wasm";
 
+/// Lists what can be run, without the files of Python packages that only imports need.
+fn listed<'a>(all: impl Iterator<Item = &'a str>) -> String {
+    const MAX_LISTED: usize = 12;
+    let names: Vec<&str> = all.filter(|path| !path.ends_with("__init__.py")).collect();
+    let more = names.len().saturating_sub(MAX_LISTED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let shown = names.iter().take(MAX_LISTED).map(|name| (*name).to_owned());
+    shown.chain(more).collect::<Vec<_>>().join(", ")
+}
+
 /// Chooses the specified file, otherwise `wasm/skill.wasm`, otherwise the only module, otherwise the only script.
 /// Errors list what is available.
 pub(crate) fn choose(
@@ -55,7 +65,7 @@ pub(crate) fn choose(
     let scripts: Vec<&Candidate> = candidates.iter().filter(|file| is_script(file)).collect();
     let modules: Vec<&Candidate> = candidates.iter().filter(|file| is_module(file)).collect();
     let all = || modules.iter().chain(&scripts).map(|file| file.path.as_str());
-    let list = || all().collect::<Vec<_>>().join(", ");
+    let list = || listed(all());
     if let Some(chosen) = named.and_then(|name| module(candidates, name)) {
         return Ok(chosen);
     }

@@ -56,6 +56,9 @@ impl OpenSkillRuntime {
                 return Err(error);
             }
         };
+        if !plan.requested.with.is_empty() {
+            self.check_script(&plan.subject, plan.script.as_deref())?;
+        }
         let plan = match self.with_packages(plan.clone(), &options.caller) {
             Ok(plan) => plan,
             Err(error) => {

@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sandbox::{Limits, Network, PROXY_PLACEHOLDER, PrivateFolder, Spec, Tier};
+use skill::Digest;
 use skill_fs::AbsPath;
 use skill_state::{PackageRequest, PackageSet, PackageSource};
 
 use super::environment::PROXIES;
-use super::interpreter::{Interpreter, Search, interpreter};
+use super::interpreter::{Interpreter, Search, machine_interpreter};
 use super::package_index::{IndexLocation, PackageIndex, SettingsProgram};
 use super::package_store::{PackageStore, key};
 use super::packages::ProjectPackages;
@@ -88,6 +89,14 @@ impl OpenSkillRuntime {
             return Ok(known);
         }
         let label = permit.index().label();
+        if let Some((host, _)) = permit.hosts().first()
+            && sandbox::proxy::is_always_blocked(host)
+        {
+            return Err(setup(format!(
+                "cannot use the index {label}: the sandbox never connects to this machine or a reserved address; use an \
+                 index with a file:// URL"
+            )));
+        }
         if let Some(announce) = caller.announce {
             announce(&format!("preparing {} from {label}", specs.join(", ")));
         }
@@ -98,8 +107,7 @@ impl OpenSkillRuntime {
             PackageSource::Pypi => pip::fetch(&fetch, &specs)?,
             PackageSource::Npm => npm::fetch(&fetch, &specs)?,
         };
-        let files = unpacked::digest(&fetched.folder, MAX_BYTES)
-            .map_err(|message| fetch.failed(message))?;
+        let files = unpacked_digest(&fetched.folder).map_err(|message| fetch.failed(message))?;
         let requests = permit.requests().iter().cloned().collect();
         let set = PackageSet { source, requests, index: label, packages: fetched.packages, files };
         self.record(&Event::PackagesPrepared(PackagesPrepared {
@@ -116,6 +124,11 @@ impl OpenSkillRuntime {
     }
 }
 
+/// Returns the digest of unpacked packages.
+pub(super) fn unpacked_digest(folder: &Path) -> Result<Digest, String> {
+    unpacked::digest(folder, MAX_BYTES)
+}
+
 /// The packages with their hashes, and the folder that contains them.
 struct Fetched {
     packages: BTreeMap<String, String>,
@@ -128,8 +141,8 @@ struct Fetched {
 struct Tool {
     source: PackageSource,
     interpreter: Interpreter,
-    /// The package manager, if it is a script of its own, and what it must be able to read.
-    script: Option<(PathBuf, PathBuf)>,
+    /// What is run, and what it must be able to read: npm's script, or the folder that contains pip.
+    manager: (PathBuf, PathBuf),
 }
 
 impl Tool {
@@ -152,14 +165,21 @@ impl Tool {
         };
         match source {
             PackageSource::Pypi => {
-                Ok(Self { source, interpreter: interpreter("python3", &search)?, script: None })
+                let python = machine_interpreter("python3", &search)?;
+                let folder = python.packages.iter().find(|folder| {
+                    let is_own =
+                        python.user_base.as_ref().is_some_and(|own| folder.starts_with(own));
+                    !is_own && folder.join("pip/__init__.py").is_file()
+                });
+                let folder = folder.cloned().ok_or_else(|| pip::missing(&python.program))?;
+                Ok(Self { source, interpreter: python, manager: (folder.clone(), folder) })
             }
             PackageSource::Npm => {
-                let node = interpreter("node", &search)?;
-                let script = npm::script(&node.program).ok_or_else(|| {
+                let node = machine_interpreter("node", &search)?;
+                let manager = npm::script(&node.program).ok_or_else(|| {
                     format!("npm was not found beside `{}`; install npm", node.program.display())
                 })?;
-                Ok(Self { source, interpreter: node, script: Some(script) })
+                Ok(Self { source, interpreter: node, manager })
             }
         }
     }
@@ -169,12 +189,12 @@ impl Tool {
         let (program, variables) = (&self.interpreter.program, &places.variables);
         match self.source {
             PackageSource::Pypi => {
-                let args = ["-I", "-m", "pip", "--disable-pip-version-check"].map(OsString::from);
-                PackageIndex::of_pip(&SettingsProgram { program, args: args.to_vec(), variables })
+                let args = pip::start(&self.manager.0);
+                PackageIndex::of_pip(&SettingsProgram { program, args, variables })
             }
             PackageSource::Npm => {
-                let script = self.script.iter().map(|(script, _)| script.into()).collect();
-                PackageIndex::of_npm(&SettingsProgram { program, args: script, variables })
+                let args = vec![self.manager.0.clone().into()];
+                PackageIndex::of_npm(&SettingsProgram { program, args, variables })
             }
         }
     }
@@ -209,7 +229,7 @@ impl Fetch<'_> {
     ) -> Result<FinishedFetch, RuntimeError> {
         let index = self.permit.index();
         let mut read = self.tool.interpreter.places.clone();
-        read.extend(self.tool.script.iter().map(|(_, folder)| folder.clone()));
+        read.push(self.tool.manager.1.clone());
         let provided = ProvidedToFetch {
             read: read.clone(),
             folder: scratch.path().to_owned(),
@@ -293,8 +313,7 @@ impl Fetch<'_> {
         let is_own = self.permit.hosts().iter().any(|(own, port)| format!("{own}:{port}") == *host);
         Some(if is_own || sandbox::proxy::is_always_blocked(name) {
             format!(
-                "`{host}` is this machine or a reserved address, which the sandbox never connects to; for packages on \
-                 this machine, use an index with a file:// URL"
+                "`{host}` is this machine or a reserved address, which the sandbox never connects to"
             )
         } else {
             format!("its index refers to `{host}`, and only the index itself may be contacted")

@@ -48,7 +48,9 @@ const QUERIES: [(&str, &[&str]); 4] = [
     (
         "python",
         &[
+            // Without `-S`, files of installed packages run first.
             "-I",
+            "-S",
             "-c",
             "import sys, sysconfig as c, site\nprint(sys.executable)\nprint(sys.prefix + '/pyvenv.cfg')\n\
              for n in ('stdlib', 'platstdlib', 'purelib', 'platlib'): print(c.get_path(n))\n\
@@ -107,11 +109,23 @@ impl Search<'_> {
     }
 }
 
+/// Finds the machine's own interpreter by name: no virtual environment, and without what its packages link to.
+pub(crate) fn machine_interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
+    on_path(name, search, Environments::Skipped)
+}
+
+/// Whether an interpreter of a virtual environment counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Environments {
+    Used,
+    Skipped,
+}
+
 /// Finds an interpreter by name.
 pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
     let mut found = match of_environment(name, search) {
         Some(found) => found,
-        None => on_path(name, search)?,
+        None => on_path(name, search, Environments::Used)?,
     };
     if without_version(name) == "python" {
         let root = &search.project.root;
@@ -129,6 +143,15 @@ pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter
 fn of_environment(name: &str, search: &Search<'_>) -> Option<Interpreter> {
     let environment =
         search.project.environment.as_ref().filter(|_| without_version(name) == "python")?;
+    in_environment(environment, name, search)
+}
+
+/// Finds the interpreter of a virtual environment. Its own packages never run: only the original interpreter is queried.
+fn in_environment(
+    environment: &PythonEnvironment,
+    name: &str,
+    search: &Search<'_>,
+) -> Option<Interpreter> {
     let program = environment.program(name);
     let itself = original(environment, name, search)?;
     let info = InterpreterInfo::new(query_cached(name, &itself, search).ok()?);
@@ -162,7 +185,11 @@ fn original(environment: &PythonEnvironment, name: &str, search: &Search<'_>) ->
 }
 
 /// Finds the first interpreter on PATH, resolving shims.
-fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
+fn on_path(
+    name: &str,
+    search: &Search<'_>,
+    environments: Environments,
+) -> Result<Interpreter, String> {
     let path = search.variables.get("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute()).chain(usual);
@@ -170,11 +197,27 @@ fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
     let mut failure = None;
     for program in folders.map(|folder| folder.join(name)) {
         let Ok(real) = std::fs::canonicalize(&program) else { continue };
+        // The folder may be reached through a link.
+        let folder = program.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
         let is_meant = is_program(&real)
             && search.is_trusted_location(&real)
-            && search.is_trusted_location(&program);
+            && search.is_trusted_location(&program)
+            && folder.as_ref().is_some_and(|folder| search.is_trusted_location(folder));
         if !is_meant || seen.contains(&program) {
             continue;
+        }
+        // What is installed in an environment can run as soon as its interpreter starts.
+        if let Some(environment) = folder.as_deref().and_then(PythonEnvironment::around)
+            && without_version(name) == "python"
+        {
+            let found = match environments {
+                Environments::Used => in_environment(&environment, name, search),
+                Environments::Skipped => None,
+            };
+            match found {
+                Some(found) => return Ok(found),
+                None => continue,
+            }
         }
         match resolved(name, &program, &real, search) {
             Ok(found) => return Ok(found),
@@ -335,7 +378,8 @@ fn query(question: &[&str], program: &Path, variables: &Variables) -> Result<Vec
     command.args(question).current_dir("/").stdin(Stdio::null());
     command.env_clear();
     let steers = |name: &OsStr| name.to_str().is_some_and(steers_interpreters);
-    let kept = variables.all().iter().filter(|(name, _)| !steers(name));
+    // pyenv would read the project's `.python-version`.
+    let kept = variables.all().iter().filter(|(name, _)| !steers(name) && name != "PYENV_DIR");
     command.envs(kept.map(|(name, value)| (name, value))).env("PWD", "/");
     let answer = command.output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&answer.stdout).into_owned();

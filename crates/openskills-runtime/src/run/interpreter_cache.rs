@@ -14,7 +14,7 @@ use crate::state::variables::Variables;
 /// The file in the cache folder.
 const FILE: &str = "interpreters.json";
 /// Incremented with the queries, so that answers to older queries are ignored.
-const QUESTIONS: &str = "2";
+const QUESTIONS: &str = "3";
 /// The cache is cleared when it reaches this many interpreters.
 const MAX_KEPT: usize = 64;
 

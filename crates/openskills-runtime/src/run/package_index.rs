@@ -125,22 +125,31 @@ impl PackageIndex {
         })
     }
 
-    /// Returns its name in messages and approvals: without path and user, but with everything that makes it less secure.
+    /// Returns its name in messages and approvals: without user, but with every other place that packages come from and
+    /// everything that makes it less secure.
     pub(crate) fn label(&self) -> String {
         let unverified = if self.is_trusted { " (certificate not checked)" } else { "" };
-        match &self.location {
+        let index = match &self.location {
             IndexLocation::Hosts { hosts, is_https } => {
                 let host = hosts.first().map_or_else(String::new, |(host, port)| {
                     let is_usual = *port == if *is_https { 443 } else { 80 };
                     if is_usual { host.clone() } else { format!("{host}:{port}") }
                 });
+                let path = self.url.split_once("://").map_or("", |(_, rest)| rest);
+                let path = path.split_once('/').map_or("", |(_, path)| path).trim_matches('/');
+                let path = match path {
+                    "" | "simple" => String::new(),
+                    path => format!("/{path}"),
+                };
                 match is_https {
-                    true => format!("{host}{unverified}"),
-                    false => format!("http://{host}"),
+                    true => format!("{host}{path}{unverified}"),
+                    false => format!("http://{host}{path}"),
                 }
             }
             IndexLocation::Folder(path) => format!("file://{}", path.display()),
-        }
+        };
+        let folders = self.folders.iter().map(|folder| format!(" and {}", folder.display()));
+        std::iter::once(index).chain(folders).collect()
     }
 }
 
@@ -154,15 +163,31 @@ impl IndexLocation {
     }
 }
 
+/// Variables that say where settings are.
+const PLACES: [&str; 5] = ["HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "APPDATA", "USERPROFILE"];
+
 impl SettingsProgram<'_> {
+    /// Returns the variables that the user sets for pip and npm. `npm run` sets those of a project as well.
+    fn settings(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
+        let is_in_npm = self.variables.get("npm_lifecycle_event").is_some();
+        let is_setting = move |name: &OsString| {
+            let name = name.to_string_lossy();
+            let upper = name.to_uppercase();
+            PLACES.contains(&&*name)
+                || upper.starts_with("PIP_")
+                || (upper.starts_with("NPM_CONFIG_") && !is_in_npm)
+        };
+        let all = self.variables.all().iter().map(|(name, value)| (name, value));
+        all.filter(move |(name, _)| is_setting(name))
+    }
+
     fn ask(&self, args: &[&str]) -> Result<String, String> {
         let done = Command::new(self.program)
             .args(&self.args)
             .args(args)
             .env_clear()
-            .envs(self.variables.all().iter().map(|(name, value)| (name, value)))
-            // A project's environment has settings of its own.
-            .env_remove("VIRTUAL_ENV")
+            .envs(self.settings())
+            .env("PATH", "/usr/bin:/bin")
             .current_dir("/")
             .stdin(Stdio::null())
             .output();
@@ -172,11 +197,6 @@ impl SettingsProgram<'_> {
             return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
         }
         let message = String::from_utf8_lossy(&done.stderr).into_owned();
-        if message.contains("No module named pip") {
-            return Err(format!(
-                "`{program}` has no pip; install it, for example with `apt install python3-pip` or `{program} -m ensurepip`"
-            ));
-        }
         let line = message.lines().rev().find(|line| !line.trim().is_empty());
         Err(format!("`{program}` cannot show its settings: {}", line.unwrap_or("unknown error")))
     }
@@ -255,7 +275,7 @@ mod tests {
             (PYPI, Some("pypi.org")),
             (
                 "https://me:secret@Nexus.example.com:8443/pypi/simple",
-                Some("nexus.example.com:8443"),
+                Some("nexus.example.com:8443/pypi/simple"),
             ),
             ("http://10.0.0.1/simple", Some("http://10.0.0.1")),
             ("http://10.0.0.1:443/simple", Some("http://10.0.0.1:443")),

@@ -12,6 +12,7 @@ use skill::json::read;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 use skill_state::{PackageSet, PackageSource};
 
+use super::fetch_packages::unpacked_digest;
 use super::package_index::PackageIndex;
 use super::run_folder::remove_all;
 
@@ -27,7 +28,9 @@ pub(crate) struct PackageStore {
 
 impl PackageStore {
     pub(crate) fn new(cache: &AbsPath) -> Self {
-        Self { base: cache.join(FOLDER) }
+        // A script sees the real path.
+        let real = fs::canonicalize(cache.as_path()).ok().and_then(|path| AbsPath::new(path).ok());
+        Self { base: real.as_ref().unwrap_or(cache).join(FOLDER) }
     }
 
     /// Returns the folder of a set, if it was prepared: Python's packages, or a folder `node_modules`.
@@ -61,9 +64,14 @@ impl PackageStore {
         let failed = |source| FsError::Io { path: target.to_string(), source };
         match fs::rename(prepared, target.as_path()) {
             Ok(()) => {}
-            // Another process was faster.
+            // Another process was faster, unless what is there is only a part.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                remove_all(prepared).map_err(failed)?;
+                if unpacked_digest(target.as_path()) == Ok(set.files) {
+                    remove_all(prepared).map_err(failed)?;
+                } else {
+                    set_aside(target.as_path()).map_err(failed)?;
+                    fs::rename(prepared, target.as_path()).map_err(failed)?;
+                }
             }
             Err(error) => return Err(failed(error)),
         }
@@ -77,11 +85,23 @@ impl PackageStore {
     }
 }
 
+/// Removes a folder in such a way that no part of it is ever used: an interrupted removal leaves another name.
+pub(crate) fn set_aside(folder: &Path) -> io::Result<()> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let aside = folder.with_file_name(format!(".removed-{}-{name}", std::process::id()));
+    remove_all(&aside)?;
+    fs::rename(folder, &aside)?;
+    remove_all(&aside)
+}
+
 /// Returns the key of requests: the same key leads to the same packages.
 pub(crate) fn key(index: &PackageIndex, specs: &[String], interpreter: &Path) -> Digest {
     let interpreter = interpreter.to_string_lossy();
     let parts = [index.source.as_str(), &index.url, &interpreter];
-    let parts = parts.into_iter().chain(specs.iter().map(String::as_str));
+    let label = index.label();
+    let scopes = index.scopes.iter().flat_map(|(key, url)| [key.as_str(), url.as_str()]);
+    let parts = parts.into_iter().chain([label.as_str()]).chain(scopes);
+    let parts = parts.chain(specs.iter().map(String::as_str));
     let text: String = parts.map(|part| format!("{}:{part}", part.len())).collect();
     Digest::of(text.as_bytes())
 }

@@ -7,7 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::linked::node_links;
 use super::outside::{own_folders, real_home};
@@ -80,6 +80,9 @@ pub(crate) struct PythonEnvironment {
 
 impl PythonEnvironment {
     fn open(root: PathBuf) -> Option<Self> {
+        // Only normalized paths can be granted.
+        let has_parent = root.components().any(|part| part == Component::ParentDir);
+        let root = if has_parent { std::fs::canonicalize(root).ok()? } else { root };
         let settings = std::fs::read_to_string(root.join("pyvenv.cfg")).ok()?;
         let value = |wanted: &str| {
             settings.lines().find_map(|line| {
@@ -92,6 +95,11 @@ impl PythonEnvironment {
             value("include-system-site-packages").is_some_and(|value| value == "true");
         let made_with = [path("executable"), path("home")];
         Some(Self { root, has_system_packages, made_with })
+    }
+
+    /// Returns the environment whose programs are in `bin`.
+    pub(crate) fn around(bin: &Path) -> Option<Self> {
+        Self::open(bin.parent()?.to_owned())
     }
 
     /// Returns the path of an interpreter in it. The caller has to check where it leads.

@@ -150,7 +150,11 @@ pub fn clear_cache(cache: &Cache) -> Result<(), FsError> {
     for (name, _) in &cache.files {
         let path = cache.folder.join(name);
         if cache.kind.has_folders() {
-            run_folder::remove_all(path.as_path())
+            package_store::set_aside(path.as_path())
+                .or_else(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound => Ok(()),
+                    _ => Err(error),
+                })
                 .map_err(|source| FsError::Io { path: path.to_string(), source })?;
             continue;
         }

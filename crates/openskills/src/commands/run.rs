@@ -74,6 +74,7 @@ Writes: the workspace, the log",
         "openskills run pdf --input '{\"query\": \"hello\"}' --json",
         "openskills execute score --input '{\"points\": [3, 4]}' --seed 7",
         "openskills run score --wasm-stage always --timings",
+        "openskills run pdf --with pypdf",
         "openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once",
     ],
 };
@@ -117,7 +118,7 @@ pub(crate) struct RunArgs {
     /// Show the changes in the workspace without applying them
     #[arg(long)]
     dry_run: bool,
-    /// Approve this run only, granting nothing beyond --read, --net and --env
+    /// Approve this run only, granting nothing beyond --read, --net, --env and --with
     #[arg(long)]
     approve_once: bool,
     /// Run even without this sandbox guarantee, such as mem; can be repeated

@@ -144,7 +144,7 @@ fn what_cannot_be_prepared_has_one_clear_error() {
     let Some(run) = with_index(&env, &lines) else { return };
     assert_eq!(run.stdout, "exit 125\n".repeat(cases.len()), "{}", run.stderr);
     for ((package, message), line) in cases.iter().zip(run.stderr.lines()) {
-        let start = format!("error: cannot prepare {package} from http://10.77.0.1:8123: ");
+        let start = format!("error: cannot prepare {package} from http://10.77.0.1:8123");
         assert!(line.starts_with(&start) && line.contains(message), "{package}: {line}");
     }
 }
@@ -201,23 +201,38 @@ fn a_missing_package_has_a_hint() {
     assert!(node.stderr.contains("add `--with npm:greet`"), "{}", node.stderr);
 }
 
-/// Scripts may write to a project's environment, so neither its pip nor its settings are used.
+/// Scripts may write to an environment, so neither its pip nor its settings are used, wherever it is and however it is
+/// found. Nothing that is installed in it runs outside of the sandbox.
 #[test]
-fn nothing_of_a_project_takes_part() {
+fn nothing_of_an_environment_takes_part() {
     let env = TestEnv::with(SKILLS);
-    let lines = "python3 -m venv .venv > /dev/null && git init -q .\n\
-                 pip=$(echo .venv/lib/python3*/site-packages/pip)\n\
-                 echo 'raise SystemExit(\"the project\")' > $pip/__main__.py\n\
-                 printf '[global]\\nindex-url = http://10.88.0.1/simple\\n' > .venv/pip.conf\n\
-                 export VIRTUAL_ENV=$PWD/.venv PATH=$PWD/.venv/bin:$PATH\n\
-                 openskills run snake --dir s --with tiny --approve-once\necho \"exit $?\"";
-    let Some(run) = with_index(&env, lines) else { return };
-    assert!(
-        run.stdout.ends_with("exit 0\n") && run.stdout.contains("from a wheel"),
-        "{}{}",
-        run.stdout,
-        run.stderr
-    );
+    let setup = "mkdir -p real/proj && python3 -m venv real/proj/.venv > /dev/null && git init -q real/proj && ln -s real link\n\
+                 site=$(echo real/proj/.venv/lib/python3*/site-packages)\n\
+                 echo \"import os; open('$PWD/ran', 'w').write('x')\" > $site/evil.pth\n\
+                 echo \"open('$PWD/ran', 'w').write('x'); raise SystemExit('evil')\" > $site/pip/__main__.py\n\
+                 printf '[global]\\nindex-url = http://10.88.0.1/simple\\n' > real/proj/.venv/pip.conf\n";
+    let calls = [
+        ("real/proj", "real/proj", ""),
+        ("link/proj", "link/proj", ""),
+        // Not a project, a folder above it, and another one.
+        (".", "real/proj", ""),
+        ("real", "real/proj", "git init -q . && "),
+        ("s", "real/../link/proj", ""),
+    ];
+    for (folder, environment, before) in calls {
+        for variable in ["", "export VIRTUAL_ENV=$venv && "] {
+            let lines = format!(
+                "{setup}dirs=$PWD/s; venv=$PWD/{environment}/.venv; cd {folder} && {before}{variable}PATH=$venv/bin:$PATH \
+                 openskills run snake --dir $dirs --with tiny --approve-once\necho \"exit $?\""
+            );
+            let _ = fs::remove_dir_all(env.path("real"));
+            let _ = fs::remove_file(env.path("link"));
+            let Some(run) = with_index(&env, &lines) else { return };
+            let at = format!("{folder} {environment} {variable}");
+            assert!(run.stdout.ends_with("exit 0\n"), "{at}: {}{}", run.stdout, run.stderr);
+            assert!(!env.path("ran").exists(), "{at}: code of the environment ran");
+        }
+    }
 }
 
 /// Settings that change where packages come from are used or refused, never ignored.

@@ -139,7 +139,7 @@ fn a_node_script_finds_the_packages_of_the_project() {
         return;
     }
     let missing = run(&env, "require.cjs", "");
-    assert!(missing.stderr.contains("npm install given"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("add `--with npm:given`"), "{}", missing.stderr);
     env.write("node_modules/given/package.json", br#"{"version": "1.0.0", "main": "a.js"}"#);
     env.write("node_modules/given/a.js", b"exports.name = 'of the project'\n");
     for script in ["require.cjs", "import.mjs"] {

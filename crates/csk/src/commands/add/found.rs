@@ -108,7 +108,7 @@ pub(crate) fn skills_of(
     let version = version.map_err(|error| with_short_name(&source, error))?;
     let path = wanted.folder.clone().or_else(|| version.path.clone()).or(source.below.clone());
     let offer = offered(&source.repository, &version.commit, path.as_ref(), &source.name)
-        .map_err(|error| if_not_committed(&spec, error))?;
+        .map_err(|error| without_folder(&spec, text, &source, &version, error))?;
     if let Some(note) = &version.note {
         let name = &version.reference.name;
         context.ui.note(&format!("note: using branch {}: {note}\n", safe_line(name)))?;
@@ -151,15 +151,31 @@ fn version(
     })
 }
 
-/// Explains that csk installs commits, if a folder on this machine is not part of one.
-fn if_not_committed(spec: &SourceSpec, error: SourceError) -> anyhow::Error {
-    match (&spec.location, error) {
-        (SourceLocation::Folder(folder), SourceError::NoFolder { commit, nearest: None, .. }) => {
-            Failure::usage(format!("`{folder}` is not part of commit {commit}"))
-                .with_hint("csk installs commits; run `git add` and `git commit` there first")
-                .into()
-        }
-        (_, error) => error.into(),
+/// Returns the error for a folder that does not exist: it may not be committed yet, or the name of a skill was meant.
+fn without_folder(
+    spec: &SourceSpec,
+    text: &str,
+    source: &OpenedSource,
+    version: &ChosenVersion,
+    error: SourceError,
+) -> anyhow::Error {
+    let SourceError::NoFolder { folder, commit, nearest, .. } = error else { return error.into() };
+    if let (SourceLocation::Folder(path), None) = (&spec.location, &nearest) {
+        return Failure::usage(format!("`{path}` is not part of commit {commit}"))
+            .with_hint("csk installs commits; run `git add` and `git commit` there first")
+            .into();
+    }
+    let failure = Failure::usage(format!("no folder `{folder}` in {text} at {commit}"));
+    let last = folder.rsplit('/').next().unwrap_or(&folder);
+    let all = offered(&source.repository, &version.commit, None, &source.name);
+    let all = all.map(|offer| offer.skills).unwrap_or_default();
+    let found = all.iter().find(|skill| {
+        skill.name.as_str() == last || skill.folder().rsplit('/').next() == Some(last)
+    });
+    match (found, nearest) {
+        (Some(skill), _) => failure.with_hint(format!("did you mean `{}`?", skill.folder())).into(),
+        (None, Some(near)) => failure.with_hint(format!("did you mean `{near}`?")).into(),
+        (None, None) => failure.with_hint("`csk show` lists the skills of a repository").into(),
     }
 }
 

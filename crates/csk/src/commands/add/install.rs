@@ -50,9 +50,10 @@ pub(super) fn add(
         is_only_read: false,
     };
     let mut all: Vec<Selected> = Vec::new();
-    for text in &flags.sources {
+    let (sources, skills) = flags.sources_and_skills()?;
+    for text in &sources {
         let found = skills_of(context, config, text, &wanted)?;
-        let selected = select(context, &found, flags)?;
+        let selected = select(context, &found, flags, &skills)?;
         let examined = examine_all(context, config, &found, selected)?;
         all.push((found, examined));
     }
@@ -178,7 +179,7 @@ fn decide(context: &mut Context, flags: &AddFlags, all: &[Selected]) -> anyhow::
         if confirm(&mut context.ui, &format!("{what} Add anyway?"))? {
             return Ok(());
         }
-        return Err(Failure::usage("not confirmed; nothing was changed").into());
+        return Err(Refused::declined().into());
     }
     let hint = format!(
         "run `csk audit {}` to see the findings; to add {} anyway, use --yes",

@@ -39,10 +39,15 @@ pub(super) fn print(
     {
         context.ui.note(&format!("project: {}\n", safe_line(root.as_str())))?;
     }
+    let is_unchanged = is_unchanged(edit, report);
     for (found, skills) in all {
         let version = found.version_text();
         for one in skills {
             let name = &one.skill.name;
+            if is_unchanged {
+                context.ui.done(&format!("{name} {version} is up to date\n"))?;
+                continue;
+            }
             let result = match (flags.dry_run, flags.no_install) {
                 (true, true) => "would be declared (dry-run)",
                 (true, false) => "would be installed (dry-run)",
@@ -50,7 +55,11 @@ pub(super) fn print(
                 (false, false) => "installed",
             };
             let agents = if flags.no_install { "" } else { &agents };
-            context.ui.done(&format!("{name} {version} {result}{agents}\n"))?;
+            let old = edit.old_reference(name).filter(|old| *old != one.declaration.reference);
+            let old = old.map_or_else(String::new, |old| {
+                format!(", instead of {} {}", old.kind.as_str(), safe_line(&old.name))
+            });
+            context.ui.done(&format!("{name} {version} {result}{agents}{old}\n"))?;
         }
     }
     for skill in installed.filter(|skill| !own.contains(&skill.name)) {
@@ -61,7 +70,7 @@ pub(super) fn print(
             "note: the repository has no URL that works on other machines, so clones of this project cannot install the skill\n",
         )?;
     }
-    if flags.dry_run {
+    if flags.dry_run || is_unchanged {
         return Ok(());
     }
     next_steps(context, flags, edit, all, report)
@@ -104,9 +113,12 @@ fn next_steps(
     };
     context.ui.note(&next)?;
     let mut skills = all.iter().flat_map(|(_, skills)| skills);
-    if let Some(one) = skills.find(|one| one.examined.has_scripts) {
-        let command = one.examined.inspection.script_commands().next();
-        let command = command.map_or_else(String::new, |command| format!(" {command}"));
+    if let Some(one) = skills.find(|one| one.examined.scripts > 0) {
+        let command = match one.examined.inspection.script_commands().next() {
+            Some(command) => format!(" {command}"),
+            None if one.examined.scripts > 1 => " SCRIPT".to_owned(),
+            None => String::new(),
+        };
         let name = &one.skill.name;
         context.ui.note(&format!(
             "      to run its scripts in a sandbox: openskills run {name}{command}\n"
@@ -117,6 +129,16 @@ fn next_steps(
         context.ui.note("      to put its commands on PATH: csk shell-init --install\n")?;
     }
     Ok(())
+}
+
+/// Returns true if everything was declared, locked and installed before.
+fn is_unchanged(edit: &ProjectEdit, report: &EditReport) -> bool {
+    let is_current = |report: &ProjectReport| {
+        report.skills.iter().all(|skill| matches!(skill.outcome, Outcome::UpToDate))
+    };
+    edit.old.as_deref() == Some(edit.text.as_str())
+        && report.ignored.entries.is_empty()
+        && report.installed.as_ref().is_some_and(is_current)
 }
 
 /// Returns true if other machines can clone every source.
@@ -154,7 +176,8 @@ pub(super) fn print_json(
         }
     };
     let skills = all.iter().flat_map(|(_, skills)| skills);
-    let written = if flags.dry_run { Vec::new() } else { written(edit, report) };
+    let is_unchanged = flags.dry_run || is_unchanged(edit, report);
+    let written = if is_unchanged { Vec::new() } else { written(edit, report) };
     context.ui.json(&SourceSkillsJson {
         version: VERSION,
         dry_run: flags.dry_run,

@@ -9,6 +9,7 @@ use term::{Failure, counted, safe_line, table};
 use super::AddFlags;
 use super::found::FoundSkills;
 use crate::context::Context;
+use crate::project_edit::Refused;
 use crate::prompt::{ask, can_ask};
 
 /// The number of names that an error lists.
@@ -21,11 +22,12 @@ pub(super) fn select(
     context: &mut Context,
     found: &FoundSkills,
     flags: &AddFlags,
+    skills: &[String],
 ) -> anyhow::Result<Vec<OfferedSkill>> {
     let offered = &found.offer.skills;
-    let selected = if !flags.skills.is_empty() {
+    let selected = if !skills.is_empty() {
         let one = |wanted: &String| by_name(found, wanted).cloned();
-        flags.skills.iter().map(one).collect::<Result<Vec<_>, _>>()?
+        skills.iter().map(one).collect::<Result<Vec<_>, _>>()?
     } else if flags.all || offered.len() == 1 {
         let except = flags.except.iter().map(|name| by_name(found, name).map(OfferedSkill::folder));
         let except = except.collect::<Result<Vec<_>, _>>()?;
@@ -141,11 +143,11 @@ fn prompt(context: &mut Context, found: &FoundSkills) -> anyhow::Result<Vec<Offe
         let question =
             "Skills to add (numbers or names, separated by spaces; `all`; Enter for none): ";
         let Some(answer) = ask(&mut context.ui, question)? else {
-            return Err(Failure::usage("no skill selected; nothing was changed").into());
+            return Err(Refused::declined().into());
         };
         match answered(found, &answer) {
             Ok(selected) if selected.is_empty() => {
-                return Err(Failure::usage("no skill selected; nothing was changed").into());
+                return Err(Refused::declined().into());
             }
             Ok(selected) => return Ok(selected),
             Err(failure) => context.ui.error(&format!("{}\n", safe_line(&failure.message)))?,

@@ -42,9 +42,7 @@ pub(super) fn script(node: &Path) -> Option<(PathBuf, PathBuf)> {
 
 /// Fetches packages and unpacks them.
 pub(super) fn fetch(fetch: &Fetch<'_>, specs: &[String]) -> Result<Fetched, RuntimeError> {
-    let Some((script, _)) = &fetch.tool.script else {
-        return Err(fetch.failed("npm was not found"));
-    };
+    let (script, _) = &fetch.tool.manager;
     let scratch = fetch.scratch()?;
     let list = scratch.path().join("package.json");
     fs::write(&list, "{\"private\": true}\n").map_err(|error| fetch.io(&list, &error))?;
@@ -115,7 +113,7 @@ fn hashes(text: &str, registry: (&str, &str)) -> Result<BTreeMap<String, String>
             None => format!("{place}@{version}"),
         };
         if !is_plain_name(&name.replace('=', "")) {
-            return Err(format!("`{name}` is not a package of the registry"));
+            return Err("a package has an unusual name".to_owned());
         }
         if resolved.is_some_and(|url| origin_of(url) != registry) {
             return Err(format!("`{name}` does not come from the registry"));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use sandbox::Network;
 use sha2::{Digest as _, Sha256};
@@ -28,17 +29,38 @@ const PIP: &str = "import sys\n\
     def check(event, args):\n    if event in starts: raise PermissionError('packages are not built: ' + str(args[:1]))\n\
     sys.addaudithook(check)\n\
     import runpy\n\
+    sys.path.append(sys.argv.pop(1))\n\
     sys.argv[0] = 'pip'\n\
     runpy.run_module('pip', run_name='__main__', alter_sys=True)";
 
 /// Options of every call: no questions, and nothing that is kept elsewhere.
-const COMMON: [&str; 5] =
-    ["--no-input", "--disable-pip-version-check", "--no-cache-dir", "--no-color", "--quiet"];
+const COMMON: [&str; 5] = [
+    "--no-input",
+    "--disable-pip-version-check",
+    "--no-cache-dir",
+    "--no-color",
+    "--progress-bar=off",
+];
+
+/// Returns the arguments that start pip, from the folder that contains it and without anything else that is installed.
+pub(super) fn start(folder: &Path) -> Vec<OsString> {
+    let mut args = ["-I", "-S", "-c", PIP].map(OsString::from).to_vec();
+    args.push(folder.into());
+    args
+}
+
+/// Returns the error for a Python without pip.
+pub(super) fn missing(python: &Path) -> String {
+    let python = python.display();
+    format!(
+        "`{python}` has no pip; install it, for example with `apt install python3-pip` or `{python} -m ensurepip`"
+    )
+}
 
 /// Fetches wheels and unpacks them.
 pub(super) fn fetch(fetch: &Fetch<'_>, specs: &[String]) -> Result<Fetched, RuntimeError> {
     let downloaded = fetch.scratch()?;
-    let mut args = common("download");
+    let mut args = common(fetch, "download");
     args.push("--only-binary=:all:".into());
     for folder in &fetch.permit.index().folders {
         args.extend(["--find-links".into(), folder.into()]);
@@ -53,7 +75,7 @@ pub(super) fn fetch(fetch: &Fetch<'_>, specs: &[String]) -> Result<Fetched, Runt
     let scratch = fetch.scratch()?;
     let (from, to) = (downloaded.path().join(WHEELS), scratch.path().join(WHEELS));
     fs::rename(&from, &to).map_err(|error| fetch.io(&from, &error))?;
-    let mut args = common("install");
+    let mut args = common(fetch, "install");
     args.extend(
         ["--no-index", "--no-deps", "--only-binary=:all:", "--no-compile"].map(OsString::from),
     );
@@ -68,9 +90,9 @@ pub(super) fn fetch(fetch: &Fetch<'_>, specs: &[String]) -> Result<Fetched, Runt
     Ok(Fetched { packages: wheels, folder, _scratch: scratch })
 }
 
-fn common(command: &str) -> Vec<OsString> {
-    let start = ["-I", "-c", PIP].into_iter();
-    start.chain([command]).chain(COMMON).map(OsString::from).collect()
+fn common(fetch: &Fetch<'_>, command: &str) -> Vec<OsString> {
+    let more = [command].into_iter().chain(COMMON).map(OsString::from);
+    start(&fetch.tool.manager.0).into_iter().chain(more).collect()
 }
 
 /// Returns the settings as variables: the URL may contain a password, which other users could read in arguments.
@@ -104,7 +126,10 @@ fn hashes(
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_file = entry.file_type().map_err(failed)?.is_file();
-        if !is_file || !name.ends_with(".whl") || !is_plain_name(&name) {
+        if !is_plain_name(&name) {
+            return Err(fetch.failed("a file of the index has an unusual name"));
+        }
+        if !is_file || !name.ends_with(".whl") {
             return Err(fetch.failed(format!("`{name}` is not a wheel")));
         }
         let mut hasher = Sha256::new();

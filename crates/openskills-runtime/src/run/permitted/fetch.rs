@@ -11,7 +11,6 @@ use sandbox::{Ended, Guarantee, Network, Spec};
 use super::unavailable;
 use crate::RuntimeError;
 use crate::decide::packages::FetchPermit;
-use crate::run::run_folder::size;
 use crate::run::{Cancel, IndexLocation};
 
 /// What a package manager gets: the interpreter with its libraries, and a temporary folder.
@@ -90,7 +89,7 @@ impl<'a> PermittedFetch<'a> {
             scope.spawn(|| {
                 let canceller = canceller;
                 while !has_ended.load(Ordering::Relaxed) {
-                    if size(&self.provided.folder) > self.provided.max_bytes {
+                    if is_larger(&self.provided.folder, self.provided.max_bytes) {
                         is_too_large.store(true, Ordering::Relaxed);
                         canceller.cancel();
                         return;
@@ -116,6 +115,39 @@ impl<'a> PermittedFetch<'a> {
             is_too_large: is_too_large.into_inner(),
         })
     }
+}
+
+/// The most files and folders while packages are unpacked.
+const MAX_ENTRIES: u64 = 1_000_000;
+
+/// Returns true if a folder takes more space, has too many entries, or cannot be measured.
+fn is_larger(folder: &Path, max_bytes: u64) -> bool {
+    let (mut bytes, mut entries) = (0, 0);
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        let listed = match std::fs::read_dir(&folder) {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(_) => return true,
+        };
+        for entry in listed.flatten() {
+            entries += 1;
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(_) => return true,
+            };
+            // Each entry takes a block at least.
+            bytes += metadata.len().max(4096);
+            if metadata.is_dir() {
+                pending.push(entry.path());
+            }
+            if bytes > max_bytes || entries > MAX_ENTRIES {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Returns the first thing in a specification that exceeds the permit.
