@@ -24,7 +24,7 @@ pub struct ChosenVersion {
     pub commit: Commit,
     /// The folder or file in the source, if it specifies one.
     pub path: Option<RelPath>,
-    /// Why this version was chosen, if nobody asked for it.
+    /// Why this version was chosen, if the user specified none.
     pub note: Option<String>,
 }
 

@@ -204,8 +204,7 @@ fn has_folder(folder: &AbsPath, name: &str) -> bool {
     named.any(|entry| entry.path().is_dir())
 }
 
-/// Refuses `owner/repo` if there is a folder `owner` here: the user may mean that one, and its name is nobody else's
-/// business.
+/// Refuses `owner/repo` if there is a folder `owner` here: a mistyped path must not be sent to a server.
 fn check_unambiguous(context: &Context, text: &str, spec: &SourceSpec) -> Result<(), Failure> {
     let is_url = matches!(spec.location, SourceLocation::Url(_));
     let owner = text.split('/').next().unwrap_or(text);
