@@ -86,7 +86,7 @@ impl<'a> PermittedFetch<'a> {
         let (has_ended, is_too_large) = (AtomicBool::new(false), AtomicBool::new(false));
         let outcome = std::thread::scope(|scope| {
             let canceller = running.canceller();
-            scope.spawn(|| {
+            let watcher = scope.spawn(|| {
                 let canceller = canceller;
                 while !has_ended.load(Ordering::Relaxed) {
                     if is_larger(&self.provided.folder, self.provided.max_bytes) {
@@ -99,6 +99,7 @@ impl<'a> PermittedFetch<'a> {
             });
             let outcome = running.wait();
             has_ended.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
             outcome
         });
         let outcome = outcome.map_err(failed)?;
