@@ -49,8 +49,7 @@ pub fn choose_version(
             (path.clone(), reference.as_deref())
         }
     };
-    // `HEAD` is the default branch, whose name may change.
-    if let Some(name) = name.filter(|name| *name != "HEAD") {
+    if let Some(name) = name {
         return chosen(named(repository, name)?, path);
     }
     let tags = repository.tags()?;
@@ -88,6 +87,10 @@ fn tag_named(name: &str) -> Reference {
 /// leads elsewhere, since anyone with write access to the repository can name those.
 fn named(repository: &Repository, name: &str) -> Result<Reference, SourceError> {
     let of = |kind| Reference { kind, name: name.to_owned() };
+    // `HEAD` is the default branch, whose name may change.
+    if let Some(name) = repository.default_branch().filter(|_| name == "HEAD") {
+        return Ok(Reference { kind: RefKind::Branch, name });
+    }
     let (mut nearest, mut available) = (None, Vec::new());
     let mut found: Option<(Reference, Commit)> = None;
     let may_be_name = is_ref_name(name) && !is_commit_id(&name.to_ascii_lowercase());

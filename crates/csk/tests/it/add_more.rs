@@ -129,6 +129,13 @@ fn a_renamed_default_branch_is_followed() {
     fresh.done("show acme/nice");
     fresh.done("add acme/nice@HEAD");
     assert_eq!(fresh.json("app/Skillfile.json")["skills"][0]["branch"], "trunk");
+    // `HEAD` is that branch, even if there is a version tag.
+    repo.git("tag v1.0");
+    for source in ["acme/nice@HEAD", "https://github.com/acme/nice/blob/HEAD/SKILL.md"] {
+        fresh.done(&format!("add {source}"));
+        let declared = &fresh.json("app/Skillfile.json")["skills"][0];
+        assert_eq!(declared["branch"], "trunk", "{source}: {declared}");
+    }
 }
 
 /// Whoever may push branches and tags chooses their names.
