@@ -23,6 +23,7 @@ mod relock;
 mod report;
 pub(crate) mod resolve;
 mod run;
+pub(crate) mod shim;
 pub(crate) mod sources;
 mod store;
 mod target;

@@ -48,6 +48,7 @@ pub use operations::foreign::{
 pub use progress::{Progress, ProgressHandle, Silent, Work};
 pub use schema::schemas;
 pub use text::with_block;
+pub use which::find_program;
 
 pub use config::project;
 pub use operations::audit;

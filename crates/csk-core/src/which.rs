@@ -12,11 +12,7 @@ use crate::sys::is_program;
 
 /// Returns the path of `program` on `path`. Folders in `except` are skipped: csk's own commands are not system
 /// programs.
-pub(crate) fn find_program(
-    program: &str,
-    path: Option<&OsStr>,
-    except: &[AbsPath],
-) -> Option<PathBuf> {
+pub fn find_program(program: &str, path: Option<&OsStr>, except: &[AbsPath]) -> Option<PathBuf> {
     let is_excepted = |folder: &PathBuf| {
         let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         except.iter().any(|except| {
@@ -31,14 +27,17 @@ pub(crate) fn find_program(
         .find(|file| is_program(file))
 }
 
+/// Extensions of programs on Windows, in the order in which shells try them.
+const EXTENSIONS: [&str; 4] = [".com", ".exe", ".bat", ".cmd"];
+
 /// Returns the possible file names of a program.
 fn names(program: &str) -> Vec<String> {
-    if cfg!(windows) {
-        let endings = ["", ".exe", ".cmd", ".bat", ".com"];
-        endings.iter().map(|ending| format!("{program}{ending}")).collect()
-    } else {
-        vec![program.to_owned()]
+    let lower = program.to_ascii_lowercase();
+    let is_whole = EXTENSIONS.iter().any(|extension| lower.ends_with(extension));
+    if !cfg!(windows) || is_whole {
+        return vec![program.to_owned()];
     }
+    EXTENSIONS.iter().map(|extension| format!("{program}{extension}")).collect()
 }
 
 #[cfg(all(test, unix))]

@@ -41,7 +41,7 @@ fn confirm_blocked(asked: &ConfirmationRequest) -> bool {
 pub(crate) struct Context {
     pub(crate) ui: Ui,
     pub(crate) cwd: AbsPath,
-    /// The user's home folder, if `HOME` is set.
+    /// The user's home folder: `HOME`, or `USERPROFILE` on Windows.
     pub(crate) user_home: Option<AbsPath>,
     pub(crate) config_path: AbsPath,
     /// Whether `CSK_CONFIG` names the config file. Then it must exist.
@@ -75,7 +75,12 @@ const EMPTY_CONFIG: &str = "{\n  \"schema_version\": 1\n}\n";
 const REPOSITORIES: &str = "repositories";
 
 /// The config that applies to every user of the machine.
-const SYSTEM_CONFIG: &str = "/etc/cocoaskills/config.json";
+const SYSTEM_CONFIG: &str = if cfg!(windows) {
+    // Only administrators can write there; every user can create folders in `ProgramData`.
+    r"C:\Program Files\cocoaskills\config.json"
+} else {
+    "/etc/cocoaskills/config.json"
+};
 
 /// Settings from environment variables, which override the config file.
 #[derive(Debug, Default)]
@@ -165,14 +170,18 @@ impl Context {
                 .map(Some)
                 .map_err(|error| Failure::usage(format!("{name}: {error}"))),
         };
-        let user_home = absolute("HOME")?;
+        let user_home = match absolute("HOME")? {
+            None if cfg!(windows) => absolute("USERPROFILE")?,
+            home => home,
+        };
         let named_config = absolute("CSK_CONFIG")?;
         let is_config_named = named_config.is_some();
         let config_path = match (named_config, &user_home) {
             (Some(path), _) => path,
             (None, Some(home)) => home.join(".cocoaskills/config.json"),
             (None, None) => {
-                return Err(Failure::usage("neither HOME nor CSK_CONFIG is set")
+                let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+                return Err(Failure::usage(format!("neither {home} nor CSK_CONFIG is set"))
                     .with_hint("set CSK_CONFIG to the path of your config file")
                     .into());
             }
@@ -194,7 +203,7 @@ impl Context {
                 })?,
         };
         let now = jiff::Timestamp::now();
-        let user = variable("USER").or_else(|| variable("LOGNAME"));
+        let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(variable);
         let user = user.and_then(|user| user.into_string().ok());
         let allow_file = variable("CSK_ALLOW_FILE").is_some_and(|value| value == "1");
         let zdotdir = absolute("ZDOTDIR")?;

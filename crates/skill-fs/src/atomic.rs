@@ -177,7 +177,7 @@ fn file_by_file(staged: &AbsPath, target: &AbsPath) -> Result<Replaced, FsError>
             remove_tree(&to)?;
         }
         let from = staged.join(file.path.as_str());
-        fs::rename(from.as_path(), to.as_path())
+        sys::replace(from.as_path(), to.as_path())
             .map_err(|source| FsError::io(to.as_str(), source))?;
     }
     // Deepest first, so that the contents of a folder are removed before the folder.
@@ -204,11 +204,11 @@ fn exists(path: &AbsPath) -> Result<bool, FsError> {
 }
 
 fn remove_file(path: &AbsPath) -> Result<(), FsError> {
-    ignore_missing(fs::remove_file(path.as_path()), path)
+    ignore_missing(sys::remove_file(path.as_path()), path)
 }
 
 fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
-    ignore_missing(fs::remove_dir_all(path.as_path()), path)
+    ignore_missing(sys::remove_dir_all(path.as_path()), path)
 }
 
 fn ignore_missing(result: io::Result<()>, path: &AbsPath) -> Result<(), FsError> {

@@ -10,6 +10,7 @@
 
 mod abs_path;
 mod atomic;
+mod change;
 mod digest;
 mod error;
 mod find;
@@ -29,6 +30,7 @@ pub use atomic::{
     ReplaceMethod, Replaced, Written, exchange, replace_folder, replace_folder_by, write_file,
     write_parts,
 };
+pub use change::{remove_file, remove_folder, rename};
 pub use digest::{Digests, content_digest, digests, version_digests};
 pub use error::FsError;
 pub use find::{FindLimits, Found, SkillFolder, find_skills};

@@ -50,7 +50,7 @@ impl Staged {
     /// Renames it to `target`.
     pub(crate) fn persist(mut self, target: &Path) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        fs::rename(path, target)?;
+        sys::replace(path, target)?;
         self.path = None;
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             // If this fails, the next writer removes the file.
-            let _ = fs::remove_file(path);
+            let _ = sys::remove_file(path);
         }
     }
 }
@@ -92,7 +92,7 @@ fn remove_leftover(path: &Path) -> io::Result<()> {
         Err(error) => return ignore_missing(error),
     };
     if try_lock(&file, path)? {
-        return fs::remove_file(path).or_else(ignore_missing);
+        return sys::remove_file(path).or_else(ignore_missing);
     }
     std::thread::sleep(RETRY_INTERVAL);
     Ok(())

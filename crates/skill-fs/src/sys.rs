@@ -1,4 +1,4 @@
-//! Calls that differ between operating systems. Only Linux is tested; the others are only compiled.
+//! Calls that differ between operating systems. Linux is tested, Windows under Wine; macOS is only compiled.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -6,8 +6,8 @@ mod linux;
 mod macos;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod unsupported;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{each_entry, open_beneath, open_plain, open_real};
@@ -15,8 +15,8 @@ pub(crate) use linux::{each_entry, open_beneath, open_plain, open_real};
 pub(crate) use macos::{each_entry, open_beneath, open_plain, open_real};
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub(crate) use unix::*;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub(crate) use unsupported::*;
+#[cfg(windows)]
+pub(crate) use windows::*;
 
 /// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub use command_files::{
 };
 pub use key::key_of;
 pub use org_policy::{OrgPolicy, PolicySubject, RequiredTrust};
-pub use origin::{Pattern, origin_key, plain_path, without_password};
+pub use origin::{Pattern, local_path, origin_key, plain_path, without_password};
 pub use packages::{PackageRequest, PackageRequestError, PackageSet, PackageSource};
 pub use receipts::Receipts;
 pub use source::SkillSource;

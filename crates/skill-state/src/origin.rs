@@ -90,15 +90,46 @@ pub(crate) fn is_same_origin(one: &str, other: &str) -> bool {
         || matches!((real(one), real(other)), (Some(one), Some(other)) if is_same(&one, &other))
 }
 
-/// Returns the path of a local origin: a folder, or a `file:` URL.
-pub(crate) fn local_path(origin: &str) -> Option<String> {
+/// Returns the path of a local origin, with slashes: a folder, or a `file:` URL.
+pub fn local_path(origin: &str) -> Option<String> {
+    let system = if cfg!(windows) { System::Windows } else { System::Unix };
+    local_path_on(system, origin)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum System {
+    Unix,
+    Windows,
+}
+
+fn local_path_on(system: System, origin: &str) -> Option<String> {
+    // On Unix `c:/a` is a path on the host `c`.
+    if system == System::Windows && is_windows_path(origin) {
+        return Some(origin.replace('\\', "/"));
+    }
     if origin.starts_with('/') {
         return Some(origin.to_owned());
     }
     let (scheme, rest) = origin.split_once("://")?;
-    let is_file = scheme.eq_ignore_ascii_case("file");
-    let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    (is_file && path.starts_with('/')).then(|| decoded(path))
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let path = decoded(rest.strip_prefix("localhost").unwrap_or(rest));
+    // `file:///C:/a` and, as some write it, `file://C:/a`.
+    let drive = path.strip_prefix('/').unwrap_or(&path);
+    if system == System::Windows && is_windows_path(drive) {
+        return Some(drive.replace('\\', "/"));
+    }
+    path.starts_with('/').then_some(path)
+}
+
+/// Returns true for `C:\a`, `C:/a` and `\\server\share`.
+fn is_windows_path(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_separator = |at: usize| matches!(bytes.get(at), Some(b'/' | b'\\'));
+    let has_drive =
+        bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1) == Some(&b':');
+    (has_drive && is_separator(2)) || text.starts_with(r"\\")
 }
 
 /// Returns a path without `.`, `..` and empty components, and without leading or trailing slashes.
@@ -177,6 +208,25 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn windows_paths_are_local_only_on_windows() {
+        for (origin, path) in [
+            (r"C:\a\b", Some("C:/a/b")),
+            ("c:/a", Some("c:/a")),
+            (r"\\server\share", Some("//server/share")),
+            ("file:///C:/a%20b", Some("C:/a b")),
+            ("file://C:/a", Some("C:/a")),
+            ("/a", Some("/a")),
+            ("c:a", None),
+            ("git@host:a", None),
+        ] {
+            assert_eq!(local_path_on(System::Windows, origin).as_deref(), path, "{origin}");
+        }
+        for origin in [r"C:\a\b", "c:/a", r"\\server\share", "c:a"] {
+            assert_eq!(local_path_on(System::Unix, origin), None, "{origin}");
+        }
+    }
 
     #[test]
     fn equivalent_origins_have_one_key() {

@@ -215,16 +215,19 @@ fn problem_of(part: &str) -> Option<String> {
     if part.chars().any(|c| is_ignorable(c) || is_unsafe_to_show(c)) {
         return Some("it contains an invisible character, or one that hides others".to_owned());
     }
-    let stem = part.split('.').next().unwrap_or(part).trim_end().to_lowercase();
+    is_device_name(part).then(|| format!("`{part}` is a device name on some systems"))
+}
+
+/// Returns true for `CON`, `nul.txt`, `COM1` and similar names, which Windows treats as devices in every folder.
+pub fn is_device_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
     let is_port = |stem: &str| {
         let number = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
         let mut number = number.into_iter().flat_map(str::chars);
         let is_one = number.next().is_some_and(|c| c.is_ascii_digit() || "¹²³".contains(c));
         is_one && number.next().is_none()
     };
-    let is_device = matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$")
-        || is_port(&stem);
-    is_device.then(|| format!("`{part}` is a device name on some systems"))
+    matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$") || is_port(&stem)
 }
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ pub use document::{
 pub use edit::{add_frontmatter, set_frontmatter, set_yaml};
 use field::{FIELDS, Owner};
 pub use file_name::{
-    FileNameError, FileNames, folded_name, is_bare_repository, is_git_folder, is_name_of,
+    FileNameError, FileNames, folded_name, is_bare_repository, is_device_name, is_git_folder,
+    is_name_of,
 };
 pub use frontmatter::{
     Arguments, ClaudeFields, Context, CortezaFields, CortezaTrust, Frontmatter, GeneratedFrom,

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::foreign::ForeignPrograms;
 use crate::tree::write_tree;
 
 /// A temporary folder that contains `home` and `work`. Programs run in `work` and inherit only `PATH` from the
@@ -15,6 +16,7 @@ use crate::tree::write_tree;
 pub struct TestEnv {
     folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
+    foreign: Option<ForeignPrograms>,
 }
 
 /// The result of running a program.
@@ -38,7 +40,7 @@ impl TestEnv {
         for name in ["home", "work"] {
             fs::create_dir(folder.path().join(name)).expect("the folder can be created");
         }
-        Self { folder, variables: Vec::new() }
+        Self { folder, variables: Vec::new(), foreign: ForeignPrograms::of_this_run() }
     }
 
     /// Creates an environment whose work folder contains the files of `literal` (see [`crate::entries`]).
@@ -75,12 +77,25 @@ impl TestEnv {
 
     /// Returns the command `program arguments…`, ready to run in the work folder.
     pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.work()).env_clear().stdin(Stdio::null());
-        command.env("HOME", self.root().join("home"));
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let home = self.root().join("home").to_string_lossy().into_owned();
+        let mut variables = vec![("HOME".to_owned(), home)];
+        variables.extend(self.variables.iter().cloned());
+        let foreign = self.foreign.as_ref();
+        let foreign = foreign.and_then(|all| all.command(program, arguments, &variables));
+        let mut command = foreign.unwrap_or_else(|| {
+            let mut command = Command::new(program);
+            command.args(arguments).env_clear().env("PATH", &path).envs(variables);
+            command
+        });
+        command.current_dir(self.work()).stdin(Stdio::null());
         command
+    }
+
+    /// Returns a path as the tested programs spell it in a config file.
+    pub fn native(&self, path: &Path) -> String {
+        let foreign = self.foreign.as_ref();
+        foreign.map_or_else(|| path.display().to_string(), |all| all.native(path))
     }
 
     /// Runs `program` with `arguments`, split at whitespace.
@@ -98,7 +113,12 @@ impl TestEnv {
         let output = command.output().expect("the program can be started");
         let root = self.root();
         let text = |bytes: &[u8]| {
-            String::from_utf8_lossy(bytes).replace(&*root.to_string_lossy(), "[ROOT]")
+            let text = String::from_utf8_lossy(bytes);
+            let root = root.to_string_lossy();
+            match &self.foreign {
+                Some(foreign) => foreign.translated(&text, &root).replace(&*root, "[ROOT]"),
+                None => text.replace(&*root, "[ROOT]"),
+            }
         };
         Run {
             code: output.status.code(),

@@ -6,6 +6,7 @@
 pub mod corpus;
 mod env;
 mod fault;
+mod foreign;
 mod git;
 mod help;
 pub mod model;

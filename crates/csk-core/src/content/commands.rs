@@ -32,12 +32,38 @@ impl Platform {
         }
     }
 
+    /// Returns the command of a shim by its file name; `None` if no command has such a shim.
+    pub fn command_of(self, shim_name: &str) -> Option<Identifier> {
+        let name = match self {
+            Self::Unix => shim_name,
+            Self::Windows => {
+                let (name, extension) = shim_name.rsplit_once('.')?;
+                extension.eq_ignore_ascii_case("cmd").then_some(name)?
+            }
+        };
+        Identifier::new(name).ok()
+    }
+
     /// Returns the text of the shim, or `None` if shims are symlinks on this platform.
+    ///
+    /// `cmd.exe` ends with the exit code of the program, because it is the last command of the file.
     pub fn shim_text(self, target: &str) -> Option<String> {
+        // cmd.exe reads the file in the console's code page, which is UTF-8 only on request.
+        let utf8 = if target.is_ascii() { "" } else { "chcp 65001 > nul\r\n" };
         match self {
             Self::Unix => None,
-            Self::Windows => Some(format!("@echo off\r\n\"{target}\" %*\r\n")),
+            Self::Windows => {
+                let quoted = target.replace('%', "%%");
+                Some(format!("@echo off\r\n{utf8}\"{quoted}\" %*\r\n"))
+            }
         }
+    }
+
+    /// Returns the target of a shim that csk wrote; `None` for any other text.
+    pub fn shim_target(self, text: &str) -> Option<String> {
+        let quoted = text.lines().last()?.strip_prefix('"')?.strip_suffix("\" %*")?;
+        let target = quoted.replace("%%", "%");
+        (self.shim_text(&target)? == text).then_some(target)
     }
 }
 
@@ -243,6 +269,14 @@ mod tests {
             "@echo off\r\n\"C:\\store\\gmr.cmd\" %*\r\n"
         );
         assert_eq!(Platform::Unix.shim_text("/x"), None);
+        for target in [r"C:\store\gmr.cmd", r"C:\100%\a b\x.exe", r"C:\Jörg\x.cmd"] {
+            let text = Platform::Windows.shim_text(target).unwrap();
+            assert_eq!(Platform::Windows.shim_target(&text).as_deref(), Some(target));
+            assert_eq!(Platform::Windows.shim_target(&text.replace("echo", "Echo")), None);
+        }
+        let command = |file: &str| Platform::Windows.command_of(file).map(|name| name.to_string());
+        assert_eq!(command("mr.CMD").as_deref(), Some("mr"));
+        assert_eq!((command("mr"), command("mr.exe"), command("a b.cmd")), (None, None, None));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use skill_fs::AbsPath;
 
 use crate::git::settings::GitDir;
-use crate::git::url::{LocalSources, check_url};
+use crate::git::url::{LocalSources, check_url, is_relative_path};
 use crate::{ProgressHandle, is_ref_name};
 
 /// The time limit of a clone or a fetch.
@@ -244,8 +244,7 @@ pub(crate) fn update_default_branch(
 
 /// Makes a relative path URL absolute, since git runs in another folder.
 fn absolute_url(folder: &Path, url: &str) -> String {
-    let is_relative = url.starts_with("./") || url.starts_with("../");
-    if is_relative { folder.join(url).display().to_string() } else { url.to_owned() }
+    if is_relative_path(url) { folder.join(url).display().to_string() } else { url.to_owned() }
 }
 
 /// The result of a fetch.

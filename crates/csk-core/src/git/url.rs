@@ -36,7 +36,7 @@ pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> 
     if url.starts_with("https://") || url.starts_with("ssh://") || is_scp(url) {
         return Ok(());
     }
-    let is_path = url.starts_with('/') || url.starts_with("./") || url.starts_with("../");
+    let is_path = skill_state::local_path(url).is_some() || is_relative_path(url);
     match (url.starts_with("file://") || is_path, local) {
         (true, LocalSources::Allowed) => Ok(()),
         (true, LocalSources::Refused) => refuse(
@@ -47,6 +47,12 @@ pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> 
         }
         (false, _) => refuse("use https://, ssh:// or user@host:path"),
     }
+}
+
+/// Returns true for `./path`, `../path`, and on Windows `.\path`.
+pub(crate) fn is_relative_path(text: &str) -> bool {
+    let rest = text.strip_prefix("..").or_else(|| text.strip_prefix('.'));
+    rest.is_some_and(|rest| rest.starts_with('/') || (cfg!(windows) && rest.starts_with('\\')))
 }
 
 /// Returns a URL without its password, for messages.
@@ -110,11 +116,7 @@ const CASE_INSENSITIVE_HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbuc
 
 /// Returns a local path in normalized form.
 fn local_path(url: &str) -> Option<String> {
-    let path = url.strip_prefix("file://").unwrap_or(url);
-    if !path.starts_with('/') {
-        return None;
-    }
-    let path = plain_path(path);
+    let path = plain_path(&skill_state::local_path(url)?);
     let plain = path.strip_suffix(".git").unwrap_or(&path).trim_end_matches('/');
     Some(plain.to_owned())
 }

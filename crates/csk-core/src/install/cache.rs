@@ -4,10 +4,7 @@
 //! A git tree id is a hash over every name, mode and byte in the tree. It is recomputed before an entry is used, so a
 //! modified entry is never used but created again. Everything here may be deleted at any time.
 
-#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
-
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sha1::{Digest, Sha1};
@@ -95,7 +92,7 @@ fn store(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
         remove_tree(old).map_err(|error| write_error(&error))?;
     }
     write_files(&staged, snapshot.files(), FileMode::Default)?;
-    fs::rename(staged.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+    skill_fs::rename(&staged, &kept).map_err(|error| io_error(&kept, &error))?;
     let mut files = snapshot.files().to_vec();
     for file in &mut files {
         if let Content::Large(large) = &mut file.content {

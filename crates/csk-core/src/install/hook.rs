@@ -16,9 +16,9 @@ use skill::Identifier;
 use skill_fs::{AbsPath, FsError, write_file};
 use skill_state::key_of;
 
+use super::shim::{read_shim, stage_shim};
 use super::{BIN, Consumers};
 use crate::Platform;
-use crate::sys::make_link;
 use crate::which::find_program;
 
 const LIST: &str = "hook";
@@ -26,7 +26,8 @@ const COMMANDS: &str = "commands";
 
 /// Returns true if a path can be a PATH entry and fits on one line.
 pub fn can_be_on_path(root: &AbsPath) -> bool {
-    !root.as_str().contains([':', '\n', ';'])
+    let separators = if cfg!(windows) { [';', '\n', '"'] } else { [':', '\n', ';'] };
+    !root.as_str().contains(separators)
 }
 
 /// Returns the folder that puts a project's commands on PATH. It exists if csk has installed any.
@@ -113,18 +114,13 @@ pub(super) fn write_commands(
     fs::create_dir_all(folder.as_path()).map_err(failed(&folder))?;
     for (command, to) in wanted.iter().filter(|(command, _)| !kept.contains(*command)) {
         let place = folder.join(Platform::CURRENT.shim_name(command));
-        if let Some(text) = Platform::CURRENT.shim_text(to) {
-            write_file(&place, text.as_bytes())?;
-            continue;
-        }
-        if fs::read_link(place.as_path()).is_ok_and(|found| found.as_os_str() == to.as_str()) {
+        if read_shim(&place).map_err(failed(&place))?.as_ref() == Some(to) {
             continue;
         }
         // Created under another name, then renamed: the command is always complete, old or new.
         let staged = home.join(COMMANDS).join(format!(".new-{}", key_of(root)));
-        let _ = fs::remove_file(staged.as_path());
-        make_link(to, staged.as_path())
-            .and_then(|()| fs::rename(staged.as_path(), place.as_path()))
+        stage_shim(to, &staged)
+            .and_then(|()| skill_fs::rename(&staged, &place))
             .map_err(failed(&place))?;
     }
     Ok(())

@@ -15,8 +15,9 @@ use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, read_text, walk, wri
 
 use super::observe::{read_ledger, read_marker};
 use super::plan::is_edited;
+use super::shim::read_shim;
 use super::{BIN, SKILLS, Store, Target};
-use crate::sys::make_writable;
+use crate::sys::{make_writable, read_link};
 use crate::text::read_json;
 use crate::{Agents, Ledger};
 
@@ -78,7 +79,7 @@ impl Journal {
         let stage = stage(target);
         remove_tree(&stage)?;
         let journal = target.root.join(JOURNAL);
-        ignore_missing(fs::remove_file(journal.as_path()), &journal)
+        ignore_missing(skill_fs::remove_file(&journal), &journal)
     }
 }
 
@@ -86,8 +87,8 @@ impl Journal {
 /// for byte what was installed.
 pub(super) fn is_pristine(target: &Target, folder: &str, name: &Identifier) -> bool {
     let path = target.folder(folder).join(name.as_str());
-    if let Ok(link) = fs::read_link(path.as_path()) {
-        return folder != SKILLS && link.to_string_lossy() == target.link_text(folder, name);
+    if let Ok(Some(link)) = read_link(&path) {
+        return folder != SKILLS && link == target.link_text(folder, name);
     }
     let Ok(root) = Root::open(&path) else { return false };
     is_untouched(&root)
@@ -116,10 +117,10 @@ pub(super) fn free_backup_path(target: &Target, name: &str) -> Result<AbsPath, F
 
 /// Removes one of csk's folders, even if parts of it are not writable.
 pub(crate) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
-    match fs::remove_dir_all(path.as_path()) {
+    match skill_fs::remove_folder(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             make_tree_writable(path).map_err(|source| failed(path, source))?;
-            ignore_missing(fs::remove_dir_all(path.as_path()), path)
+            ignore_missing(skill_fs::remove_folder(path), path)
         }
         done => ignore_missing(done, path),
     }
@@ -128,7 +129,7 @@ pub(crate) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
 /// Removes anything but a folder at the path of one of csk's own folders.
 pub(super) fn remove_obstacle(path: &AbsPath) -> Result<(), FsError> {
     match fs::symlink_metadata(path.as_path()) {
-        Ok(metadata) if !metadata.is_dir() => ignore_missing(fs::remove_file(path.as_path()), path),
+        Ok(metadata) if !metadata.is_dir() => ignore_missing(skill_fs::remove_file(path), path),
         _ => Ok(()),
     }
 }
@@ -187,15 +188,15 @@ fn is_ours(target: &Target, folder: &str, name: &Identifier, store: &Store) -> b
     if folder != BIN {
         return is_created_by_csk(target, folder, name);
     }
-    let link = fs::read_link(target.folder(folder).join(name.as_str()).as_path());
-    link.is_ok_and(|link| store.layout().holds(&link.to_string_lossy()))
+    let link = read_shim(&target.shim(name)).ok().flatten();
+    link.is_some_and(|link| store.layout().holds(&link))
 }
 
 /// Returns true if a skill's entry in `folder` can only have been created by csk.
 pub(super) fn is_created_by_csk(target: &Target, folder: &str, name: &Identifier) -> bool {
     let path = target.folder(folder).join(name.as_str());
-    if let Ok(link) = fs::read_link(path.as_path()) {
-        return folder != SKILLS && link.to_string_lossy() == target.link_text(folder, name);
+    if let Ok(Some(link)) = read_link(&path) {
+        return folder != SKILLS && link == target.link_text(folder, name);
     }
     let marker = Root::open(&path).ok().and_then(|root| read_marker(&root, path.as_str()).ok());
     marker.is_some_and(|(marker, _)| marker.name == *name)
@@ -205,7 +206,7 @@ pub(super) fn is_created_by_csk(target: &Target, folder: &str, name: &Identifier
 pub(super) fn write_ledger(folder: &AbsPath, ledger: &Ledger) -> Result<(), FsError> {
     let path = folder.join(LEDGER_FILE);
     if ledger.entries.is_empty() {
-        return ignore_missing(fs::remove_file(path.as_path()), &path);
+        return ignore_missing(skill_fs::remove_file(&path), &path);
     }
     fs::create_dir_all(folder.as_path()).map_err(|source| failed(folder, source))?;
     write_file(&path, ledger.to_json().as_bytes()).map(|_| ())

@@ -16,11 +16,13 @@ use super::fingerprint_cache::{FolderInspection, FolderRecord};
 use super::journal::{Journal, journaled_entries};
 use super::prepare::name_warning;
 use super::project_checks::symlink_on_path;
+use super::shim::read_shim;
 use super::{
     BIN, CommandFilesState, Environment, FingerprintCache, Receipts, SKILLS, Store, Target,
 };
 use crate::env_files::is_generated;
-use crate::{Agents, Ledger};
+use crate::sys::read_link;
+use crate::{Agents, Ledger, Platform};
 
 /// The start of the message about a marker that a newer csk wrote.
 const NEWER: &str = "Unsupported installed marker schema";
@@ -221,11 +223,13 @@ fn commands(target: &Target) -> Result<ObservedAdapter, FsError> {
     for entry in entries {
         let entry = entry.map_err(failed)?;
         // A name that no command can have never collides.
-        let name = entry.file_name().into_string().ok().and_then(|name| Identifier::new(name).ok());
-        let Some(name) = name else { continue };
-        let state = match fs::read_link(entry.path()) {
-            Ok(target) => AdapterState::Link(target.to_string_lossy().into_owned()),
-            Err(_) => AdapterState::Other,
+        let Ok(file) = entry.file_name().into_string() else { continue };
+        let Some(name) = Platform::CURRENT.command_of(&file) else { continue };
+        let place = folder.join(file);
+        let state = match read_shim(&place) {
+            Ok(Some(target)) => AdapterState::Link(target),
+            Ok(None) => AdapterState::Other,
+            Err(source) => return Err(FsError::Io { path: place.to_string(), source }),
         };
         bin.entries.insert(name, state);
     }
@@ -338,10 +342,10 @@ fn adapter(
     seen: &FingerprintCache,
 ) -> Result<(AdapterState, Option<FolderRecord>), FsError> {
     // Nearly all entries are links, so that is checked first.
-    match fs::read_link(path.as_path()) {
-        Ok(target) => return Ok((AdapterState::Link(target.to_string_lossy().into_owned()), None)),
+    match read_link(path) {
+        Ok(Some(target)) => return Ok((AdapterState::Link(target), None)),
+        Ok(None) => {}
         Err(error) if is_absent(&error) => return Ok((AdapterState::Missing, None)),
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
         Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
     }
     if !path.as_path().is_dir() {

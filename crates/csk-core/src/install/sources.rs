@@ -173,10 +173,10 @@ pub(crate) fn clone_repository(
     let running = progress.begin(Work::Clone { source, url: &redacted(url) });
     fs::create_dir_all(root.as_path()).map_err(files)?;
     let cloned = clone(url, &staged, environment.local, running.as_ref())
-        .and_then(|()| fs::rename(staged.as_path(), place.as_path()).map_err(files));
+        .and_then(|()| skill_fs::rename(&staged, &place).map_err(files));
     if cloned.is_err() {
         // The next attempt uses its own folder.
-        let _ = fs::remove_dir_all(staged.as_path());
+        let _ = skill_fs::remove_folder(&staged);
     }
     cloned
 }

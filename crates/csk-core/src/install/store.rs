@@ -54,13 +54,13 @@ impl StoreLayout {
 
     /// Returns the skill that a file in the store belongs to.
     pub(super) fn skill_of(&self, path: &str) -> Option<Identifier> {
-        let (skill, _) = self.below(path)?.split_once('/')?;
+        let below = self.below(path)?;
+        let (skill, _) = below.as_str().split_once('/')?;
         Identifier::new(skill).ok()
     }
 
-    fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
-        let below = path.strip_prefix(self.folder.as_str())?.strip_prefix('/')?;
-        RelPath::new(below).is_ok().then_some(below)
+    fn below(&self, path: &str) -> Option<RelPath> {
+        RelPath::new(self.folder.below(&AbsPath::new(path).ok()?)?).ok()
     }
 }
 
@@ -200,8 +200,7 @@ impl Store {
         {
             make_writable(place.as_path(), &found).map_err(|error| io_error(place, &error))?;
         }
-        std::fs::rename(place.as_path(), kept.as_path())
-            .map_err(|error| io_error(&kept, &error))?;
+        skill_fs::rename(place, &kept).map_err(|error| io_error(&kept, &error))?;
         Ok(kept)
     }
 

@@ -4,7 +4,7 @@ use skill::Identifier;
 use skill_fs::AbsPath;
 
 use crate::env_files::{CommandOrder, Scope, env_ps1, env_sh};
-use crate::{AdapterMode, Agent, Declaration, Lockfile};
+use crate::{AdapterMode, Agent, Declaration, Lockfile, Platform};
 
 /// The folder of a project's skills.
 pub const SKILLS: &str = ".agents/skills";
@@ -71,6 +71,11 @@ impl Target {
             (_, Some(below)) => self.adapter_base.join(below),
             (_, None) => self.adapter_base.join(folder),
         }
+    }
+
+    /// Returns the path of a command's shim in the project.
+    pub fn shim(&self, command: &Identifier) -> AbsPath {
+        self.folder(BIN).join(Platform::CURRENT.shim_name(command))
     }
 
     /// Returns the target of the link from an agent's folder to a skill.

@@ -50,7 +50,7 @@ pub(super) fn write_files(
     for file in files {
         let path = folder.join(file.path.as_str());
         if file.kind == FileKind::Link {
-            make_link(&file.text().unwrap_or_default(), path.as_path())
+            make_link(&file.text().unwrap_or_default(), &path)
                 .map_err(|error| io_error(&path, &error))?;
             continue;
         }
@@ -117,7 +117,7 @@ fn copy(
             }
             Kind::Link(text) => {
                 create_parent(&place)?;
-                make_link(text, place.as_path()).map_err(|error| io_error(&place, &error))?;
+                make_link(text, &place).map_err(|error| io_error(&place, &error))?;
             }
             Kind::Other(kind) => {
                 let message =

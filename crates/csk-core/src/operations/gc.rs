@@ -19,6 +19,7 @@ use crate::install::fingerprint_cache;
 use crate::install::hook::{commands_folder, sync};
 use crate::install::journal::remove_tree;
 use crate::install::observe::read_marker;
+use crate::install::shim::read_shim;
 use crate::install::{BIN, Consumers, Mode, SKILLS};
 
 /// What was removed, or would be in a dry run.
@@ -123,7 +124,7 @@ pub fn collect(
             sync(home, &kept)?;
         }
         // If it cannot be removed, the next run collects again.
-        let _ = fs::remove_file(home.join(PENDING).as_path());
+        let _ = skill_fs::remove_file(&home.join(PENDING));
     }
     Ok(garbage)
 }
@@ -204,11 +205,12 @@ impl UsedFiles {
     fn add_links(&mut self, folder: &AbsPath, home: &AbsPath) {
         let store = home.join("runtime");
         for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
-            let Ok(to) = fs::read_link(entry.path()) else { continue };
-            let Ok(below) = to.strip_prefix(store.as_path()) else { continue };
-            let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+            let Ok(place) = AbsPath::new(entry.path()) else { continue };
+            let to = read_shim(&place).ok().flatten().and_then(|to| AbsPath::new(to).ok());
+            let below = to.and_then(|to| store.below(&to));
+            let mut parts = below.iter().flat_map(|below| below.split('/'));
             if let (Some(skill), Some(id)) = (parts.next(), parts.next()) {
-                self.commits.insert((skill.into_owned(), id.into_owned()));
+                self.commits.insert((skill.to_owned(), id.to_owned()));
             }
         }
     }

@@ -4,6 +4,8 @@
 use skill::{Identifier, RelPath};
 use skill_fs::AbsPath;
 
+use crate::git::url::is_relative_path;
+
 /// A source, as a user specified it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSpec {
@@ -112,11 +114,12 @@ impl SourceSpec {
 
 /// Parses a folder: `.`, `..`, or a path that starts with `./`, `../`, `/`, `~/` or `file://`.
 fn folder(text: &str, cwd: &AbsPath, home: Option<&AbsPath>) -> Option<SourceSpec> {
-    let path = text.strip_prefix("file://").unwrap_or(text);
-    let is_relative = |text: &str| {
-        matches!(text, "." | "..") || text.starts_with("./") || text.starts_with("../")
-    };
-    let is_folder = is_relative(path) || AbsPath::new(path).is_ok() || path.starts_with("~/");
+    let local = if text.starts_with("file://") { skill_state::local_path(text) } else { None };
+    let path = local.as_deref().unwrap_or(text);
+    // On Windows, people type either separator.
+    let path = &if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
+    let is_relative = matches!(path.as_str(), "." | "..") || is_relative_path(path);
+    let is_folder = is_relative || AbsPath::new(path).is_ok() || path.starts_with("~/");
     if !is_folder && path != "~" {
         return None;
     }

@@ -7,11 +7,22 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use skill_fs::AbsPath;
+
 use super::Executable;
 
 /// Creates a symlink to `text` at `path`.
-pub(crate) fn make_link(text: &str, path: &Path) -> io::Result<()> {
-    symlink(text, path)
+pub(crate) fn make_link(text: &str, path: &AbsPath) -> io::Result<()> {
+    symlink(text, path.as_path())
+}
+
+/// Returns the target of a symlink; `None` if `path` is something else.
+pub(crate) fn read_link(path: &AbsPath) -> io::Result<Option<String>> {
+    match fs::read_link(path.as_path()) {
+        Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Makes the file that is going to be created executable, as far as the user's umask allows.

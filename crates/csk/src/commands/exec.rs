@@ -2,8 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "replaces itself with another program")]
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
+#[cfg(not(unix))]
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -93,7 +95,7 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> anyhow::Result<Exi
     let [program, arguments @ ..] = args.command.as_slice() else {
         return Err(Failure::usage("no command given").into());
     };
-    let mut command = Command::new(program);
+    let mut command = Command::new(program_in(program, &path));
     command.args(arguments).env("PATH", path).env("CSK_PROJECT_ROOT", root.as_path());
     context.ui.flush()?;
     let source = replace_process(&mut command);
@@ -123,6 +125,19 @@ impl ExecError {
     }
 }
 
+/// The new process finds the program itself, on its own PATH.
+#[cfg(unix)]
+fn program_in(program: &OsStr, _: &OsStr) -> OsString {
+    program.to_owned()
+}
+
+/// Finds a program on `path` with every extension that Windows allows: `.cmd` too, which shims have.
+#[cfg(not(unix))]
+fn program_in(program: &OsStr, path: &OsStr) -> OsString {
+    let found = program.to_str().and_then(|name| csk_core::find_program(name, Some(path), &[]));
+    found.map_or_else(|| program.to_owned(), PathBuf::into_os_string)
+}
+
 #[cfg(unix)]
 fn replace_process(command: &mut Command) -> io::Error {
     std::os::unix::process::CommandExt::exec(command)
@@ -131,6 +146,10 @@ fn replace_process(command: &mut Command) -> io::Error {
 /// Runs the command and exits with its exit code, on systems that cannot replace a process.
 #[cfg(not(unix))]
 fn replace_process(command: &mut Command) -> io::Error {
+    // Ctrl+C also reaches the command, which decides what to do about it.
+    if let Err(error) = ctrlc::set_handler(|| {}) {
+        return io::Error::other(error);
+    }
     match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,

@@ -53,9 +53,12 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
+    /// The shell of a user whose environment does not name one.
+    const DEFAULT: Self = if cfg!(windows) { Self::Powershell } else { Self::Bash };
+
     /// Returns the shell for a path like `/bin/zsh`.
     pub(crate) fn of_path(path: &str) -> Option<Self> {
-        match path.rsplit('/').next()? {
+        match path.rsplit(['/', '\\']).next()?.trim_end_matches(".exe") {
             "zsh" => Some(Self::Zsh),
             "bash" => Some(Self::Bash),
             "fish" => Some(Self::Fish),
@@ -102,7 +105,7 @@ fn sh_quoted(text: &str) -> String {
 }
 
 pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> anyhow::Result<ExitCode> {
-    let current = || context.shell.as_deref().and_then(Shell::of_path).unwrap_or(Shell::Bash);
+    let current = || context.shell.as_deref().and_then(Shell::of_path).unwrap_or(Shell::DEFAULT);
     let shell = args.shell.unwrap_or_else(current);
     if args.install {
         install(context, shell)?;

@@ -1,6 +1,6 @@
 //! `csk why`: explains why a skill, command or program is needed.
 
-use csk_core::install::{BIN, ContextState, SKILLS, Target, observe_project};
+use csk_core::install::{ContextState, SKILLS, Target, observe_project};
 use csk_core::output::{ReasonJson, VERSION, WhyJson};
 use csk_core::{Declaration, SKILLFILE, redacted};
 use skill::{Marker, nearest};
@@ -113,10 +113,11 @@ fn reason(
     marker: Option<&Marker>,
     name: &str,
 ) -> Vec<ReasonJson> {
-    let provides = marker
-        .is_some_and(|marker| marker.command_paths.keys().any(|command| command.as_str() == name));
-    let requires = marker
-        .is_some_and(|marker| !provides && marker.commands.iter().any(|command| command == name));
+    let mut commands = marker.into_iter().flat_map(|marker| marker.command_paths.keys());
+    let provided = commands.find(|command| command.as_str() == name);
+    let requires = marker.is_some_and(|marker| {
+        provided.is_none() && marker.commands.iter().any(|command| command == name)
+    });
     let is_skill = skill.name.as_str() == name;
     let reason = |kind: &str, path: String| ReasonJson {
         kind: kind.to_owned(),
@@ -134,8 +135,8 @@ fn reason(
     if is_skill {
         reasons.push(reason("skill", skill_path()));
     }
-    if provides {
-        reasons.push(reason("command", target.root.join(BIN).join(name).to_string()));
+    if let Some(command) = provided {
+        reasons.push(reason("command", target.shim(command).to_string()));
     }
     if requires {
         reasons.push(reason("program", skill_path()));

@@ -37,7 +37,7 @@ impl SavedProject {
         for (path, text) in &self.files {
             match text {
                 Some(text) => drop(write_file(path, text.as_bytes())?),
-                None if path.as_path().exists() => fs::remove_file(path.as_path())
+                None if path.as_path().exists() => skill_fs::remove_file(path)
                     .map_err(|error| Failure::files(format!("cannot remove `{path}`"), error))?,
                 None => {}
             }
@@ -52,7 +52,7 @@ impl SavedProject {
     fn remove_folder(&self) {
         let folder = self.root.join(FOLDER);
         for name in ["env.sh", "env.ps1"] {
-            let _ = fs::remove_file(folder.join(name).as_path());
+            let _ = skill_fs::remove_file(&folder.join(name));
         }
         for folder in [folder.join("skills"), folder.join("bin"), folder] {
             // Fails for a folder that is not empty.

@@ -103,8 +103,8 @@ impl World {
         let text = format!(
             r#"{{"schema_version": 1, "skills_root": "{}", "default_agents": ["claude_code", "codex_cli"],
                 "projects": {{"app": {{"path": "{}"}}}}{more}}}"#,
-            skills.display(),
-            app.display()
+            self.env.native(&skills),
+            self.env.native(&app)
         );
         let folder = self.home().join(".cocoaskills");
         fs::create_dir_all(&folder).unwrap();

@@ -15,9 +15,18 @@ use crate::state::variables::Variables;
 /// The name of this program's subfolder in the configuration, state, cache and data folders.
 const OWN: &str = "openskills";
 /// Skills that the administrator provides for all users.
-const ORG: &str = "/etc/openskills/skills";
+const ORG: &str = if cfg!(windows) {
+    // Only administrators can write there; every user can create folders in `ProgramData`.
+    r"C:\Program Files\openskills\skills"
+} else {
+    "/etc/openskills/skills"
+};
 /// The policy that the administrator sets for all users.
-const POLICY: &str = "/etc/openskills/policy.json";
+const POLICY: &str = if cfg!(windows) {
+    r"C:\Program Files\openskills\policy.json"
+} else {
+    "/etc/openskills/policy.json"
+};
 
 /// The folders that the runtime reads from and writes to. A folder that is `None` is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +58,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// Reads `HOME`, the `XDG_*_HOME` variables, `CLAUDE_CONFIG_DIR`, `CSK_HOME` and `CSK_CONFIG`.
+    /// Reads `HOME`, the `XDG_*_HOME` variables, `CLAUDE_CONFIG_DIR`, `CSK_HOME` and `CSK_CONFIG`; on Windows also
+    /// `USERPROFILE`, `APPDATA` and `LOCALAPPDATA`.
     pub fn from_environment() -> Result<Self, RuntimeError> {
         let setup = |message: String| RuntimeError::Setup { message, hint: None };
         let cwd = env::current_dir()
@@ -57,23 +67,34 @@ impl Places {
         let cwd = AbsPath::new(cwd).map_err(|error| setup(error.to_string()))?;
         // Relative paths in these variables are ignored.
         let folder = |name: &str| env::var_os(name).and_then(|value| AbsPath::new(value).ok());
-        let home = folder("HOME");
-        let base = |name: &str, below_home: &str| {
-            folder(name)
-                .or_else(|| Some(home.as_ref()?.join(below_home)))
-                .map(|base| base.join(OWN))
+        let profile = if cfg!(windows) { folder("USERPROFILE") } else { None };
+        let home = folder("HOME").or_else(|| profile.clone());
+        // Windows has one variable for settings and one for all other data. Someone who moved the home folder by HOME
+        // moved these as well.
+        let is_moved = home != profile;
+        let base = |xdg: &str, unix: &str, (variable, windows, own): (&str, &str, &str)| {
+            if let Some(base) = folder(xdg) {
+                return Some(base.join(OWN));
+            }
+            if !cfg!(windows) {
+                return Some(home.as_ref()?.join(unix).join(OWN));
+            }
+            let moved = if is_moved { None } else { folder(variable) };
+            Some(moved.or_else(|| Some(home.as_ref()?.join(windows)))?.join(OWN).join(own))
         };
+        let (settings, data) = (("APPDATA", "AppData/Roaming"), ("LOCALAPPDATA", "AppData/Local"));
+        let below = |(variable, folder), own| (variable, folder, own);
         let csk_home = folder("CSK_HOME")
             .or_else(|| folder("CSK_CONFIG")?.parent())
             .or_else(|| Some(home.as_ref()?.join(".cocoaskills")));
         Ok(Self {
             claude: folder("CLAUDE_CONFIG_DIR").or_else(|| Some(home.as_ref()?.join(".claude"))),
-            config: base("XDG_CONFIG_HOME", ".config"),
-            state: base("XDG_STATE_HOME", ".local/state"),
-            cache: base("XDG_CACHE_HOME", ".cache"),
-            data: base("XDG_DATA_HOME", ".local/share"),
-            org: if cfg!(unix) { AbsPath::new(ORG).ok() } else { None },
-            org_policy: if cfg!(unix) { AbsPath::new(POLICY).ok() } else { None },
+            config: base("XDG_CONFIG_HOME", ".config", below(settings, "")),
+            state: base("XDG_STATE_HOME", ".local/state", below(data, "state")),
+            cache: base("XDG_CACHE_HOME", ".cache", below(data, "cache")),
+            data: base("XDG_DATA_HOME", ".local/share", below(data, "data")),
+            org: AbsPath::new(ORG).ok(),
+            org_policy: AbsPath::new(POLICY).ok(),
             variables: env::vars_os().collect(),
             library_variables: Libraries::VARIABLES
                 .into_iter()

@@ -664,3 +664,6 @@ fn ret(action: u32) -> sock_filter {
 fn jump(test: u32, value: u32, if_true: u8, if_false: u8) -> sock_filter {
     sock_filter { code: (BPF_JMP | test | BPF_K) as u16, jt: if_true, jf: if_false, k: value }
 }
+
+#[cfg(test)]
+mod tests;

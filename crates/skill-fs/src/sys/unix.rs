@@ -156,6 +156,24 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     Ok(rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
+/// Renames `from` to `to`, replacing a file there.
+#[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+pub(crate) fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)
+}
+
+/// Removes a file.
+#[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
+/// Removes a folder with everything in it.
+#[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+pub(crate) fn remove_dir_all(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)
+}
+
 /// Returns true if a process with this ID is alive.
 pub(crate) fn is_process_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {

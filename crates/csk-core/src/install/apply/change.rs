@@ -17,7 +17,7 @@ use crate::install::plan::{Action, AdapterChange, CommandChange, SkillPlan};
 use crate::install::write::{
     copy_context, create_parent, io_error, keep_copy, write_context, write_error,
 };
-use crate::install::{BIN, SKILLS, SkillError, Target};
+use crate::install::{SKILLS, SkillError, Target};
 use crate::sys::make_link;
 use crate::{AdapterMode, Platform};
 
@@ -173,7 +173,7 @@ impl SkillChange<'_> {
         let staged = self.staged("new", folder);
         if self.target.adapter_mode.links() {
             let link = self.target.link_text(folder, &self.plan.name);
-            match make_link(&link, staged.as_path()) {
+            match make_link(&link, &staged) {
                 Ok(()) => return Ok(StagedAdapter::Link(staged)),
                 // The file system does not support links.
                 Err(_) if self.target.adapter_mode == AdapterMode::Auto => {}
@@ -223,7 +223,7 @@ impl SkillChange<'_> {
             return Ok(());
         }
         let kept = self.backup(SKILLS)?;
-        fs::rename(old.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+        skill_fs::rename(old, &kept).map_err(|error| io_error(&kept, &error))?;
         self.done.backups.push(kept.to_string());
         Ok(())
     }
@@ -278,10 +278,7 @@ impl SkillChange<'_> {
             .context
             .commands
             .map(|folder| (folder.join(&name), folder.join(format!(".new-{name}"))));
-        let project = (
-            self.target.folder(BIN).join(command.as_str()),
-            self.stage().join(format!("command@{command}")),
-        );
+        let project = (self.target.shim(command), self.stage().join(format!("command@{command}")));
         std::iter::once(project).chain(own).collect()
     }
 

@@ -1,19 +1,15 @@
 //! Installs commands as planned.
 
-#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
-
 use std::collections::BTreeSet;
-use std::fs;
 
 use skill::Identifier;
 use skill_fs::{AbsPath, FsError};
 
 use super::swaps::Swaps;
-use crate::Platform;
 use crate::install::plan::CommandChange;
+use crate::install::shim::{read_shim, stage_shim};
 use crate::install::write::io_error;
-use crate::install::{BIN, Observed, Plan, SkillError, Target};
-use crate::sys::make_link;
+use crate::install::{Observed, Plan, SkillError, Target};
 
 /// Creates, changes or removes a command at one location. `staged` is a free path on the same file system.
 pub(super) fn put_command(
@@ -22,21 +18,17 @@ pub(super) fn put_command(
     staged: AbsPath,
     swaps: &mut Swaps,
 ) -> Result<(), SkillError> {
-    let found = fs::read_link(place.as_path()).ok().map(|to| to.to_string_lossy().into_owned());
+    let found = read_shim(&place).map_err(|error| io_error(&place, &error))?;
     let Some(to) = &change.target else {
         // Only the exact link that csk created is removed; anything else belongs to the user.
         let is_ours = change.old.is_some() && found == change.old;
-        return if is_ours { swaps.remove_link(place) } else { Ok(()) };
+        return if is_ours { swaps.remove_shim(place) } else { Ok(()) };
     };
     if found.as_ref() == Some(to) {
         return Ok(());
     }
-    if let Some(text) = Platform::CURRENT.shim_text(to) {
-        return swaps.put_file(&text, place);
-    }
-    let _ = fs::remove_file(staged.as_path());
-    make_link(to, staged.as_path()).map_err(|error| io_error(&staged, &error))?;
-    swaps.put_link(staged, place)
+    stage_shim(to, &staged).map_err(|error| io_error(&staged, &error))?;
+    swaps.put_shim(staged, place)
 }
 
 /// Removes commands that belong to no skill and updates the ledger of commands in memory. `done` lists the skills that
@@ -64,11 +56,10 @@ pub(super) fn update_command_ledger(
 }
 
 fn remove_unowned(target: &Target, change: &CommandChange) -> Result<(), FsError> {
-    let place = target.folder(BIN).join(change.command.as_str());
-    let found = fs::read_link(place.as_path()).ok();
-    if change.old.is_some() && found.map(|to| to.to_string_lossy().into_owned()) == change.old {
-        fs::remove_file(place.as_path())
-            .map_err(|source| FsError::Io { path: place.to_string(), source })?;
+    let place = target.shim(&change.command);
+    let failed = |source| FsError::Io { path: place.to_string(), source };
+    if change.old.is_some() && read_shim(&place).map_err(failed)? == change.old {
+        skill_fs::remove_file(&place).map_err(failed)?;
     }
     Ok(())
 }

@@ -8,12 +8,13 @@
 use std::fs;
 use std::io;
 
-use skill_fs::{AbsPath, FsError, Replaced, exchange, replace_folder, write_file};
+use skill_fs::{AbsPath, FsError, Replaced, exchange, replace_folder};
 
 use crate::install::SkillError;
 use crate::install::journal::remove_tree;
+use crate::install::shim::{make_shim, read_shim, stage_shim};
 use crate::install::write::{copy_context, io_error, write_error};
-use crate::sys::make_link;
+use crate::sys::{make_link, read_link};
 
 /// The changes made so far, in order.
 #[derive(Debug, Default)]
@@ -28,10 +29,10 @@ enum Swap {
     Put { staged: AbsPath, place: AbsPath },
     /// A link to `text` was replaced.
     Relinked { staged: AbsPath, place: AbsPath, text: String },
-    /// A link to `text` was removed.
-    Unlinked { place: AbsPath, text: String },
-    /// A file with these bytes was replaced.
-    Rewritten { place: AbsPath, bytes: Vec<u8> },
+    /// A shim of `target` was replaced.
+    Reshimmed { staged: AbsPath, place: AbsPath, target: String },
+    /// A shim of `target` was removed.
+    Unshimmed { place: AbsPath, target: String },
     /// An entry was moved.
     Moved { from: AbsPath, to: AbsPath },
     /// Two entries of different types were exchanged.
@@ -45,7 +46,7 @@ enum Swap {
 impl Swaps {
     /// Moves an entry away.
     pub(super) fn move_away(&mut self, place: AbsPath, to: AbsPath) -> Result<(), SkillError> {
-        fs::rename(place.as_path(), to.as_path()).map_err(|error| io_error(&place, &error))?;
+        skill_fs::rename(&place, &to).map_err(|error| io_error(&place, &error))?;
         self.0.push(Swap::Moved { from: place, to });
         Ok(())
     }
@@ -53,7 +54,7 @@ impl Swaps {
     /// Moves a staged link into place, replacing a link if there is one. Both must be on the same file system.
     pub(super) fn put_link(&mut self, staged: AbsPath, place: AbsPath) -> Result<(), SkillError> {
         let old = link_text(&place).map_err(|error| io_error(&place, &error))?;
-        fs::rename(staged.as_path(), place.as_path()).map_err(|error| io_error(&place, &error))?;
+        skill_fs::rename(&staged, &place).map_err(|error| io_error(&place, &error))?;
         self.0.push(match old {
             Some(text) => Swap::Relinked { staged, place, text },
             None => Swap::Made { place },
@@ -61,27 +62,27 @@ impl Swaps {
         Ok(())
     }
 
-    /// Removes a link.
-    pub(super) fn remove_link(&mut self, place: AbsPath) -> Result<(), SkillError> {
-        let old = link_text(&place).map_err(|error| io_error(&place, &error))?;
-        let Some(text) = old else { return Ok(()) };
-        fs::remove_file(place.as_path()).map_err(|error| io_error(&place, &error))?;
-        self.0.push(Swap::Unlinked { place, text });
+    /// Moves a staged shim into place, replacing a shim if there is one. Both must be on the same file system.
+    pub(super) fn put_shim(&mut self, staged: AbsPath, place: AbsPath) -> Result<(), SkillError> {
+        let failed = |error: io::Error| io_error(&place, &error);
+        let old = read_shim(&place).map_err(failed)?;
+        if old.is_none() && fs::symlink_metadata(place.as_path()).is_ok() {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+        }
+        skill_fs::rename(&staged, &place).map_err(failed)?;
+        self.0.push(match old {
+            Some(target) => Swap::Reshimmed { staged, place, target },
+            None => Swap::Made { place },
+        });
         Ok(())
     }
 
-    /// Writes a file, replacing a file if there is one.
-    pub(super) fn put_file(&mut self, text: &str, place: AbsPath) -> Result<(), SkillError> {
-        let old = match fs::read(place.as_path()) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(io_error(&place, &error)),
-        };
-        write_file(&place, text.as_bytes()).map_err(|error| write_error(&error))?;
-        self.0.push(match old {
-            Some(bytes) => Swap::Rewritten { place, bytes },
-            None => Swap::Made { place },
-        });
+    /// Removes a shim.
+    pub(super) fn remove_shim(&mut self, place: AbsPath) -> Result<(), SkillError> {
+        let failed = |error: io::Error| io_error(&place, &error);
+        let Some(target) = read_shim(&place).map_err(failed)? else { return Ok(()) };
+        skill_fs::remove_file(&place).map_err(failed)?;
+        self.0.push(Swap::Unshimmed { place, target });
         Ok(())
     }
 
@@ -132,18 +133,16 @@ impl Swap {
         let io = |place: AbsPath| move |error: io::Error| (place, error.to_string());
         let files = |place: AbsPath| move |error: FsError| (place, error.to_string());
         match self {
-            Self::Made { place } => fs::remove_file(place.as_path()).map_err(io(place)),
-            Self::Put { staged, place } => {
-                fs::rename(place.as_path(), staged.as_path()).map_err(io(place))
-            }
-            Self::Relinked { staged, place, text } => make_link(&text, staged.as_path())
-                .and_then(|()| fs::rename(staged.as_path(), place.as_path()))
+            Self::Made { place } => skill_fs::remove_file(&place).map_err(io(place)),
+            Self::Put { staged, place } => skill_fs::rename(&place, &staged).map_err(io(place)),
+            Self::Relinked { staged, place, text } => make_link(&text, &staged)
+                .and_then(|()| skill_fs::rename(&staged, &place))
                 .map_err(io(place)),
-            Self::Unlinked { place, text } => make_link(&text, place.as_path()).map_err(io(place)),
-            Self::Rewritten { place, bytes } => {
-                write_file(&place, &bytes).map(|_| ()).map_err(files(place))
-            }
-            Self::Moved { from, to } => fs::rename(to.as_path(), from.as_path()).map_err(io(from)),
+            Self::Reshimmed { staged, place, target } => stage_shim(&target, &staged)
+                .and_then(|()| skill_fs::rename(&staged, &place))
+                .map_err(io(place)),
+            Self::Unshimmed { place, target } => make_shim(&target, &place).map_err(io(place)),
+            Self::Moved { from, to } => skill_fs::rename(&to, &from).map_err(io(from)),
             Self::Switched { staged, place } => {
                 exchange(&staged, &place).map(|_| ()).map_err(files(place))
             }
@@ -161,8 +160,9 @@ impl Swap {
 
 /// Returns the target of a link, or `None` if nothing exists there. Anything else is an error.
 fn link_text(place: &AbsPath) -> io::Result<Option<String>> {
-    match fs::read_link(place.as_path()) {
-        Ok(text) => Ok(Some(text.to_string_lossy().into_owned())),
+    match read_link(place) {
+        Ok(Some(text)) => Ok(Some(text)),
+        Ok(None) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -62,7 +62,7 @@ pub(super) fn plan_commands(
     for skill in &mut *skills {
         let mut provided = Exports::of(skill, observed).commands.into_keys();
         if let Some(command) = provided.find(|command| is_foreign(observed, command, input.store)) {
-            let path = input.facts.target.folder(BIN).join(command.as_str()).to_string();
+            let path = input.facts.target.shim(&command).to_string();
             skill.refuse(SkillError::Foreign { path });
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn adopt(
         move_into_place(&stage.join(name.as_str()), &repository)?;
         Ok(inspection)
     });
-    let _ = fs::remove_dir_all(stage.as_path());
+    let _ = skill_fs::remove_folder(&stage);
     adopted
 }
 
@@ -44,7 +44,7 @@ fn create_repository(path: &AbsPath, name: &Identifier, folder: &AbsPath) -> Res
 /// import may have left it there.
 fn move_into_place(staged: &AbsPath, to: &AbsPath) -> Result<(), String> {
     if fs::symlink_metadata(to.as_path()).is_err() {
-        return fs::rename(staged.as_path(), to.as_path())
+        return skill_fs::rename(staged, to)
             .map_err(|error| format!("cannot move it to `{to}`: {error}"));
     }
     let tree = |path: &AbsPath| {
@@ -142,6 +142,6 @@ pub(super) fn move_to_backups(
         .map(|number| backups.join(format!("{name}-imported-{number}")))
         .find(|backup| fs::symlink_metadata(backup.as_path()).is_err())
         .ok_or_else(|| failed(&"too many backups exist"))?;
-    fs::rename(folder.as_path(), backup.as_path()).map_err(|error| failed(&error))?;
+    skill_fs::rename(folder, &backup).map_err(|error| failed(&error))?;
     Ok(backup)
 }
