@@ -115,6 +115,6 @@ pub fn env_ps1(up: &str, scope: Scope, order: CommandOrder) -> String {
          if (-not ($cskPath -contains $cskBin)) {{\r\n    \
          $env:PATH = ({entries}) -join [IO.Path]::PathSeparator\r\n\
          }}\r\n\
-         Remove-Variable cskRoot, cskBin, cskPath\r\n"
+         Remove-Variable -Name 'cskRoot', 'cskBin', 'cskPath'\r\n"
     )
 }

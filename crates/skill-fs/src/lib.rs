@@ -30,6 +30,9 @@ pub use atomic::{
     ReplaceMethod, Replaced, Written, exchange, replace_folder, replace_folder_by, write_file,
     write_parts,
 };
+/// Whether files have an executable bit on this system. Where they have none, a skill's installed files are all plain.
+pub const HAS_EXECUTABLE_BITS: bool = cfg!(unix);
+
 pub use change::{remove_file, remove_folder, rename};
 pub use digest::{Digests, content_digest, digests, version_digests};
 pub use error::FsError;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use skill::{
     CommandKind, Diagnostic, Digest, Input, Manifest, Part, SKILL_FILE, Strictness, parse,
 };
-use skill_fs::AbsPath;
+use skill_fs::{AbsPath, HAS_EXECUTABLE_BITS};
 
 use skill_audit::BundleReport;
 
@@ -16,7 +16,7 @@ use crate::operations::audit::Auditor;
 use crate::which::find_program;
 use crate::{
     CommandFiles, CommandFilesError, Commit, Content, Context, ContextError, Declaration, File,
-    LocaleError, Platform, Rendered, Repository, Shape, bundle_digest, command_files,
+    FileKind, LocaleError, Platform, Rendered, Repository, Shape, bundle_digest, command_files,
     content_digest, context, manifest, render,
 };
 
@@ -157,6 +157,10 @@ pub fn prepare(
         }
         None => None,
     };
+    let runtime = runtime.map(|mut runtime| {
+        make_installable(&mut runtime.files);
+        runtime
+    });
     let shape = if declaration.path.is_some() { Shape::Folder } else { Shape::Repository };
     let Context { mut files, warnings: reference_warnings } =
         context(&snapshot, manifest.as_ref(), shape).map_err(PrepareError::from)?;
@@ -180,14 +184,15 @@ pub fn prepare(
         }
         false => None,
     };
+    // The audit covers what is installed, and rendering may have changed the text.
+    let is_rendered = as_written.is_some_and(|before| before != files);
+    make_installable(&mut files);
     let (content, bundle) = (content_digest(&files)?, snapshot.bundle_digest()?);
     // Most skills are installed whole and unchanged.
     let is_whole = files == snapshot.files();
     let context = if is_whole { bundle } else { bundle_digest(&files)? };
     let audit = sources.auditor.filter(|auditor| auditor.is_active());
     let name = declaration.name.as_str();
-    // The audit covers what is installed, and rendering may have changed the text.
-    let is_rendered = as_written.is_some_and(|before| before != files);
     let audit = match audit {
         Some(auditor) if is_rendered => Some(auditor.audit_rendered(name, &snapshot, &files)?),
         Some(auditor) => Some(auditor.audit(name, &snapshot, bundle)?),
@@ -223,6 +228,14 @@ pub fn prepare(
             .ok()
             .flatten(),
     })
+}
+
+/// Drops what this system cannot store, so that digests describe the files as they will be read back.
+fn make_installable(files: &mut [File]) {
+    let executable = files.iter_mut().filter(|file| file.kind == FileKind::Executable);
+    if !HAS_EXECUTABLE_BITS {
+        executable.for_each(|file| file.kind = FileKind::Plain);
+    }
 }
 
 /// Checks that every program the skill needs is on PATH; none is run.

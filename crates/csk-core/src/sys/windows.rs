@@ -32,12 +32,17 @@ pub(crate) fn make_link(text: &str, path: &AbsPath) -> io::Result<()> {
     // Some systems report success and create nothing.
     match created.and_then(|()| fs::symlink_metadata(path.as_path())) {
         Ok(metadata) if metadata.is_symlink() => Ok(()),
-        Err(error) if error.raw_os_error() != Some(ERROR_PRIVILEGE_NOT_HELD) => Err(error),
+        Err(error) if !is_unsupported(&error) => Err(error),
         Ok(_) | Err(_) => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "this system cannot create symlinks; on Windows, they require Developer Mode",
         )),
     }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || error.raw_os_error() == Some(ERROR_PRIVILEGE_NOT_HELD)
 }
 
 /// Returns the target of a symlink, with slashes if it is relative; `None` if `path` is something else.

@@ -568,3 +568,25 @@ fn exec_runs_nothing_from_a_checkout_that_csk_did_not_install() {
     assert!(run.stderr.contains("no skills are installed in"), "{}", run.stderr);
     assert!(!run.stdout.contains("evil"));
 }
+
+/// Both PowerShell files are parsed by a real grammar; no PowerShell runs here.
+#[test]
+fn powershell_files_have_no_syntax_errors() {
+    let world = World::new();
+    world.install();
+    let mut parser = tree_sitter::Parser::new();
+    parser.set_language(&tree_sitter_powershell::LANGUAGE.into()).unwrap();
+    let mut has_error = |text: &str| parser.parse(text, None).unwrap().root_node().has_error();
+    assert!(has_error("if ($a { 1 }\n"), "the parser finds errors");
+    for order in ["false", "true"] {
+        world.config(&format!(r#", "commands_first": {order}"#));
+        world.install();
+        let hook = world.csk("shell-init powershell").stdout;
+        assert!(!has_error(&hook), "{hook}");
+        let project = world.read(world.app(".agents/env.ps1"));
+        assert!(!has_error(&project), "{project}");
+    }
+    assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
+    let global = world.read(world.home().join(".cocoaskills/global/env.ps1"));
+    assert!(!has_error(&global), "{global}");
+}

@@ -97,7 +97,8 @@ fn verdict(
 fn rule_in_subfolder(tree: &WorkTree, found: &Match<'_>) -> Option<NegatedRule> {
     let file = found.source?.strip_prefix(tree.root.join(&tree.inside)).ok()?;
     let folder = file.parent().filter(|folder| *folder != Path::new(""))?.to_owned();
-    let shown = format!("`{}` in {}:{}", found.pattern, file.display(), found.sequence_number);
+    let path: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
+    let shown = format!("`{}` in {}:{}", found.pattern, path.join("/"), found.sequence_number);
     (!file.starts_with(".git")).then_some(NegatedRule { folder, shown })
 }
 
