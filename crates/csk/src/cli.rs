@@ -18,7 +18,7 @@ use crate::failure::report;
 
 /// Install Agent Skills from git repositories, reproducibly
 #[derive(Debug, Parser)]
-#[command(name = "csk", version, arg_required_else_help = true, after_help = after_help())]
+#[command(name = "csk", bin_name = "csk", version, arg_required_else_help = true, after_help = after_help())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -20,7 +20,7 @@ use crate::failure::report;
 
 /// Runtime for Agent Skills: find, load, check, approve and run them in a sandbox
 #[derive(Debug, Parser)]
-#[command(name = "openskills", version, arg_required_else_help = true, after_help = after_help())]
+#[command(name = "openskills", bin_name = "openskills", version, arg_required_else_help = true, after_help = after_help())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,

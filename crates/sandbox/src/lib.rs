@@ -73,6 +73,11 @@ pub fn payload() -> std::io::Result<Vec<u8>> {
 #[derive(Debug)]
 pub struct Running(sys::Running);
 
+/// Fails if there is no sandbox for this operating system at all. [`start`] checks what this machine really provides.
+pub fn supported() -> Result<(), SandboxError> {
+    sys::supported()
+}
+
 /// Starts a program in the strongest sandbox that this machine can provide.
 pub fn start(spec: &Spec) -> Result<Running, SandboxError> {
     sys::start(spec).map(Running)

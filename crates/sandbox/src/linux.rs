@@ -31,6 +31,8 @@ pub(crate) mod undo;
 mod view;
 mod wire;
 
+use crate::SandboxError;
+
 pub(crate) use layer::Layer;
 pub(crate) use left::{LeftRunning, end_background, start_time};
 pub(crate) use ready::prepare;
@@ -62,6 +64,11 @@ fn unblock_signals() {
     }
     // SAFETY: as above; only the mask of this thread changes, and no other threads exist yet.
     unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) };
+}
+
+/// This system has a sandbox.
+pub(crate) fn supported() -> Result<(), SandboxError> {
+    Ok(())
 }
 
 /// Becomes the stage if this process was started as one.

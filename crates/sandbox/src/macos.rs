@@ -63,6 +63,11 @@ pub(crate) struct Running {
     temporary: PathBuf,
 }
 
+/// This system has a sandbox.
+pub(crate) fn supported() -> Result<(), SandboxError> {
+    Ok(())
+}
+
 pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
     if spec.payload.is_some() {
         return Err(SandboxError::BadSpec("payloads are not supported on this system".to_owned()));

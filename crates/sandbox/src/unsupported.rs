@@ -22,13 +22,21 @@ pub(crate) fn payload() -> std::io::Result<Vec<u8>> {
     Err(std::io::Error::other("payloads are not supported on this system"))
 }
 
+pub(crate) fn supported() -> Result<(), SandboxError> {
+    Err(no_sandbox())
+}
+
 pub(crate) fn start(_: &Spec) -> Result<Running, SandboxError> {
-    Err(SandboxError::Unavailable {
+    Err(no_sandbox())
+}
+
+fn no_sandbox() -> SandboxError {
+    SandboxError::Unavailable {
         missing: Guarantee::CORE.to_vec(),
         reason: "openskills has no sandbox for this system".to_owned(),
         fix: "run it on Linux; modules without a workspace also run here with --wasm-stage never"
             .to_owned(),
-    })
+    }
 }
 
 /// A handle to cancel a program, which never exists here.

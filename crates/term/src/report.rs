@@ -135,9 +135,8 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     // Windows has a second error for it: "No process is on the other end of the pipe."
     const ERROR_PIPE_NOT_CONNECTED: i32 = 233;
-    let is_windows = |cause: &io::Error| {
-        cfg!(windows) && cause.raw_os_error() == Some(ERROR_PIPE_NOT_CONNECTED)
-    };
+    let is_windows =
+        |cause: &io::Error| cfg!(windows) && cause.raw_os_error() == Some(ERROR_PIPE_NOT_CONNECTED);
     causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe || is_windows(cause))
 }
 

@@ -300,7 +300,7 @@ fn granted(network: &Reach<Host>, host: &str, port: u16) -> HostGrant {
     }
 }
 
-fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
+pub(super) fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
     match error {
         SandboxError::Unavailable { missing, reason, fix } => RuntimeError::SandboxUnavailable {
             missing: missing.iter().map(ToString::to_string).collect(),

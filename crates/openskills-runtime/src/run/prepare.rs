@@ -17,6 +17,7 @@ use crate::discover::index::SkillLocation;
 use crate::quote::shell_word;
 use crate::run::package_store::PackageStore;
 use crate::run::packages::ProjectPackages;
+use crate::run::permitted::unavailable;
 use crate::run::unpacked::Unpacked;
 use crate::run::{
     Candidate, ChosenScript, ExpectedDigest, Interpreter, Permitted, PrivateCopy, ProvidedPaths,
@@ -87,6 +88,10 @@ impl OpenSkillRuntime {
         let copied = Root::open(&copy.root)?;
         let mut chosen = choose(&candidates(&copied)?, source.script.as_deref())
             .map_err(|message| script_error(subject, message, installed_commands_hint(skill)))?;
+        if chosen.runs != RunMethod::Wasm {
+            // Without a sandbox nothing else about the script matters, so this comes first.
+            sandbox::supported().map_err(|error| unavailable(&subject.skill_id, error))?;
+        }
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch = RunFolder::new(&base)?;
         let home = real_home(places.home.as_ref());
