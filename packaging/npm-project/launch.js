@@ -44,7 +44,7 @@ function find(name, program) {
 }
 
 function start([path, ...others], args) {
-  const child = spawn(path, args, { stdio: "inherit" });
+  let child;
   // `process.stdin` would make a pipe non-blocking, for the program as well.
   const isForeground = [0, 1, 2].some((file) => isatty(file));
   const handlers = SIGNALS.map((signal) => [
@@ -53,11 +53,13 @@ function start([path, ...others], args) {
       if (!(isForeground && FROM_TERMINAL.includes(signal))) child.kill(signal);
     },
   ]);
+  // Before the program starts, so that no signal is lost.
   for (const [signal, handler] of handlers) process.on(signal, handler);
   const stop = () => {
     for (const [signal, handler] of handlers) process.removeListener(signal, handler);
   };
 
+  child = spawn(path, args, { stdio: "inherit" });
   child.on("error", (error) => {
     stop();
     // Old versions of npm install both packages for Linux. The one for glibc cannot start without glibc.
