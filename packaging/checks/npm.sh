@@ -33,6 +33,9 @@ else
         prints "openskills $version" fresh npx --yes --package cocoaskills openskills --version
     check "npm: npx passes the exit code through" \
         exits 1 fresh npx --yes cocoaskills openskills validate "$scratch/skills/broken"
+    check "npm: npm installs the files without a registry" fresh npm install --silent --offline --omit=optional --global \
+        --prefix "$scratch/files" "$OUT/cocoaskills-$version.tgz" "$OUT/cocoaskills-linux-x64-$version.tgz"
+    check "npm: csk runs from the files" prints "csk $version" alone "$scratch/files/bin/csk" --version
     mkdir "$scratch/alpine"
     check "npm: npm installs the static programs where libc is musl" \
         fresh npm install --silent --prefix "$scratch/alpine" --libc musl cocoaskills
