@@ -35,6 +35,10 @@ done
 python3 -m venv "$scratch/schema"
 if "$scratch/schema/bin/python" -m pip install --quiet --disable-pip-version-check 'cyclonedx-python-lib[json-validation]==11.12.0' > /dev/null 2>&1; then
     check "sbom: follows the schema of CycloneDX 1.6" valid "$scratch/sbom.json"
+    if [ -e "$OUT/cocoaskills-$version.tgz" ]; then
+        tar -xzOf "$OUT/cocoaskills-$version.tgz" package/sbom.cdx.json > "$scratch/npm-sbom.json"
+        check "sbom: that of the npm launcher, too" valid "$scratch/npm-sbom.json"
+    fi
 else
     not_run "sbom: the schema (cannot install its validator)"
 fi
