@@ -62,19 +62,14 @@ sandboxed() {
 # https NAME: sends the log to a server, and installs a skill from one. csk starts git for that, so git and its libraries
 # are added to the empty root.
 https() {
-    local files port git file library
+    local files git file library
     files=$scratch/served-$(basename "$empty")
     mkdir -p "$files"
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
         -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE \
         -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" 2> /dev/null
     cp "$scratch/certificate.pem" "$empty/etc/ssl/certs/ca-certificates.crt"
-    : > "$scratch/port"
-    python3 "$here/checks/https-server.py" "$files" "$scratch/certificate.pem" "$scratch/key.pem" \
-        > "$scratch/port" 2> "$scratch/server.log" &
-    server=$!
-    until [ -s "$scratch/port" ]; do sleep 0.1; done
-    port=$(cat "$scratch/port")
+    serve https-server.py "$files" "$scratch/certificate.pem" "$scratch/key.pem"
 
     check "$1: openskills sends its log over https" within /bin/openskills log export --endpoint "https://localhost:$port"
     check "$1: the server received it" grep -q resourceLogs "$files/posted"
@@ -102,6 +97,5 @@ https() {
     chmod +x "$empty/bin/add-skill"
     check "$1: csk installs a skill over https" "$here/checks/inside" "$empty" /bin/add-skill "https://localhost:$port/greet.git"
     check "$1: the skill is installed" cmp "$empty/work/.agents/skills/greet/SKILL.md" "$source/SKILL.md"
-    kill "$server"
-    server=
+    stop_server
 }

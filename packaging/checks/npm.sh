@@ -6,10 +6,8 @@ if ! has npm || [ "$(uname -m)" != x86_64 ]; then
     not_run "npm (npm is not installed, or this is not x86-64)"
 else
     check "npm: builds" "$here/npm" "${platforms[@]}"
-    python3 "$here/checks/npm-registry.py" "$OUT" > "$scratch/port" &
-    server=$!
-    until [ -s "$scratch/port" ]; do sleep 0.1; done
-    registry=http://127.0.0.1:$(cat "$scratch/port")
+    serve npm-registry.py "$OUT"
+    registry=http://127.0.0.1:$port
     node=$(dirname "$(command -v node)")
     # Starts npm or npx without settings or cache of the user.
     fresh() { (cd "$scratch/home" && alone npm_config_registry="$registry" npm_config_audit=false npm_config_fund=false "$@"); }
@@ -41,8 +39,7 @@ else
         fresh npm install --silent --prefix "$scratch/alpine" --libc musl cocoaskills
     check "npm: only those" prints linux-x64-musl ls "$scratch/alpine/node_modules/@cocoaskills"
     runs "$scratch/alpine/node_modules/.bin" "npm, musl"
-    kill "$server"
-    server=
+    stop_server
 
     check "npm: the launcher" env PATH="$node:$PATH" \
         python3 "$here/checks/npm-launcher.py" "$scratch/project/node_modules/cocoaskills"
