@@ -6,7 +6,7 @@ windows=$scratch/windows/$name
 # A DLL that an installed Windows does not have would stop the programs.
 unknown_imports() {
     x86_64-w64-mingw32-objdump --private-headers "$1" | sed -n 's/^\s*DLL Name: //p' | tr '[:upper:]' '[:lower:]' |
-        grep -vE '^(kernel32|ntdll|advapi32|ws2_32|user32|userenv|bcrypt|bcryptprimitives|msvcrt|shell32|ole32|crypt32|secur32|psapi|powrprof|dbghelp|iphlpapi|api-ms-win-[a-z0-9-]*)\.dll$'
+        grep -vE '^(kernel32|ntdll|advapi32|ws2_32|user32|userenv|bcrypt|bcryptprimitives|msvcrt|shell32|ole32|crypt32|secur32|psapi|powrprof|dbghelp|iphlpapi|ncrypt|api-ms-win-[a-z0-9-]*)\.dll$'
 }
 if ! has x86_64-w64-mingw32-gcc; then
     not_run "windows (needs the Debian package gcc-mingw-w64-x86-64)"
