@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154,SC2034,SC2329,SC2016 # `check` sources this file, sets the variables and uses them.
+# shellcheck shell=bash disable=SC2154,SC2034,SC2329,SC2016 # `check` sources this file.
 # Builds a static tarball and checks it in a root folder with nothing but the programs and busybox.
 
 # static ARCHITECTURE
@@ -66,8 +66,8 @@ starts_nothing() {
     { [ "$status" -eq 78 ] || [ "$status" -eq 125 ]; } && [ -z "$output" ] || { echo "exit code $status: $output"; return 1; }
 }
 
-# https NAME: sends the log to a server, and installs a skill from one. csk starts git for that, so git and its libraries
-# are added to the empty root.
+# https NAME: sends the log to a server, and installs a skill from one. csk starts git for that, so git and its
+# libraries are added to the empty root.
 https() {
     local files git file library
     files=$scratch/served-$(basename "$empty")
