@@ -1,8 +1,8 @@
-# Sourced by the scripts of this folder: where things are, and what makes a build come out the same twice.
+# Sourced by the scripts in this folder: sets paths, and makes builds reproducible.
 #
-# PROFILE  the cargo profile of the programs. Packages for users are `release`.
-# OUT      the folder that gets the results; `dist` in the checkout unless set.
-# shellcheck shell=bash disable=SC2034 # The scripts that source this use what it sets.
+# PROFILE  cargo profile of the programs. Packages for users use `release`; `dev` and `tour` are for checks.
+# OUT      folder for the results [default: `dist` in the checkout]
+# shellcheck shell=bash disable=SC2034 # The scripts that source this use these variables.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 PROFILE=${PROFILE:-release}
@@ -13,17 +13,18 @@ export PROFILE OUT
 
 target=${CARGO_TARGET_DIR:-target}
 case $target in /*) ;; *) target=$root/$target ;; esac
+native=$(uname -m)-unknown-linux-gnu
 version=$(sed -n '/^\[workspace\.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml")
-# Outside of git (a source tarball) whoever builds says what time it is.
+# A source tarball has no commit, so there SOURCE_DATE_EPOCH must be set.
 epoch=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 
-# Sorting, dates and file modes must not depend on who builds.
+# Sort order, dates and file modes must not depend on the user's settings.
 export LC_ALL=C TZ=UTC
 umask 022
 
-# `dev` is for checks of the packaging itself. It takes the programs that `cargo test` built, so nothing that cargo or a
-# build script looks at may change: RUSTFLAGS would rebuild every crate, SOURCE_DATE_EPOCH every crate with C in it.
-if [ "$PROFILE" != dev ]; then
+# Checks use programs that `cargo test` or `./tour` built before. RUSTFLAGS would rebuild every crate, and
+# SOURCE_DATE_EPOCH every crate that contains C.
+if [ "$PROFILE" != dev ] && [ "$PROFILE" != tour ]; then
     export SOURCE_DATE_EPOCH=$epoch CARGO_INCREMENTAL=0
     cargo_home=${CARGO_HOME:-$HOME/.cargo}
     # Cargo separates these by the byte 0x1f, so a path may have spaces. Where two match, rustc takes the last: build scripts

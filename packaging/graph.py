@@ -1,12 +1,14 @@
-"""What the two programs are made of, as cargo says it. Shared by `sbom` and `notices`."""
+"""The crates that the two programs consist of, according to cargo. Used by `sbom` and `notices`."""
 
 import json
 import os
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = ["csk", "openskills"]
-TARGET = "x86_64-unknown-linux-gnu"
+# The first argument of both scripts.
+TARGET = sys.argv[1] if len(sys.argv) > 1 else "x86_64-unknown-linux-gnu"
 
 
 def cargo(*arguments):
