@@ -46,7 +46,9 @@ impl ForeignPrograms {
         arguments: &[&str],
         variables: &[(String, String)],
     ) -> Option<Command> {
-        let name = Path::new(program).file_name()?;
+        // Fixtures are made by this machine's own git and shells.
+        let name = Path::new(program).file_name()?.to_str();
+        let name = name.filter(|name| ["csk", "openskills"].contains(name))?;
         match self {
             Self::Windows(folder) => {
                 let program = folder.join(name).with_extension("exe");

@@ -17,7 +17,7 @@ impl Call {
             ARCH_OFFSET => self.arch,
             _ => {
                 let argument = self.arguments[(offset as usize - 16) / 8];
-                if offset % 8 == 0 { argument as u32 } else { (argument >> 32) as u32 }
+                if offset.is_multiple_of(8) { argument as u32 } else { (argument >> 32) as u32 }
             }
         }
     }
