@@ -1,5 +1,6 @@
 //! The first parse: the bash grammar, of which only plain commands are accepted.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
@@ -42,8 +43,20 @@ pub fn read(text: &str) -> Result<Line, Refusal> {
 /// Parses a line, unless that takes more work than any legitimate line needs: some inputs make the parser backtrack
 /// excessively.
 pub(crate) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
-    let tree = parse_within(parser, text, BASE_STEPS + text.len() / BYTES_PER_STEP);
+    let tree = parse_within(parser, &plain(text), BASE_STEPS + text.len() / BYTES_PER_STEP);
     tree.ok_or_else(|| Refusal::new("parsing the line takes too long"))
+}
+
+/// Returns the text with every byte of a character beyond ASCII replaced, so that all offsets stay the same.
+///
+/// The scanner of the bash grammar passes characters to C functions that are defined for bytes only, and reads beyond
+/// their tables. To the grammar, `%` is what the characters are to bash: a part of a word, but not of a name.
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.bytes().map(|byte| if byte.is_ascii() { char::from(byte) } else { '%' });
+    Cow::Owned(bytes.collect())
 }
 
 /// Parses a text with the parser's grammar in at most `steps` hundred steps; `None` if that is not enough.
