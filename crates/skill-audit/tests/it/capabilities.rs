@@ -127,7 +127,8 @@ fn capabilities_are_those_that_reviewers_see() {
 /// Nobody looked at these while the audit was developed, and nobody should now: only the numbers are printed.
 #[test]
 fn capabilities_are_those_that_reviewers_see_in_skills_held_back() {
-    const MEASURED: Targets = [(0.0, 0.0); KINDS.len()];
+    // The goal for network is the same; prose that tells the agent to use a service is still missed too often.
+    const MEASURED: Targets = [(0.95, 0.85), (0.95, 0.85), (0.95, 0.60)];
     let text = check("held-back.jsonl", &MEASURED, Items::Counted);
     println!("{}", text.as_deref().unwrap_or(NOT_MEASURED));
 }
