@@ -12,5 +12,6 @@ mod projects;
 mod prompt;
 
 fn main() -> std::process::ExitCode {
+    skill_audit::abort_on_other_panics();
     term::main::<cli::Cli>()
 }

@@ -13,6 +13,11 @@ impl Progress {
     pub(crate) fn quiet() -> Self {
         Self(term::Progress::quiet())
     }
+
+    /// Shows a line for a task of the command itself until the result is dropped.
+    pub(crate) fn task(&self, what: &str) -> term::Running {
+        self.0.begin(what, "")
+    }
 }
 
 impl csk_core::Progress for Progress {

@@ -147,7 +147,8 @@ impl Program for Cli {
 
 /// Runs the program and returns its exit code.
 pub fn main() -> std::process::ExitCode {
-    // This must come first: the process may be a sandbox stage.
+    skill_audit::abort_on_other_panics();
+    // This must come before everything that starts threads or reads arguments: the process may be a sandbox stage.
     openskills_runtime::init();
     crate::checkpoints::init();
     term::main::<Cli>()

@@ -1,6 +1,6 @@
 //! Brace expansion: `{a,b}` and `{1..3}`, which bash performs before anything else.
 
-use crate::Refusal;
+use crate::{Refusal, slice};
 
 /// Maximum number of words from one expansion.
 const MAX_WORDS: usize = 64;
@@ -17,10 +17,10 @@ pub(crate) fn expand(raw: &str) -> Result<Option<Vec<String>>, Refusal> {
     let mut all = vec![String::new()];
     let mut rest = raw;
     while let Some(open) = rest.find('{') {
-        let (before, after) = (&rest[..open], &rest[open + 1..]);
+        let (before, after) = (slice(rest, ..open), slice(rest, open + 1..));
         let (choices, next) = match after.find(['{', '}']) {
-            Some(end) if after[end..].starts_with('}') => {
-                (choices(&after[..end])?, &after[end + 1..])
+            Some(end) if slice(after, end..).starts_with('}') => {
+                (choices(slice(after, ..end))?, slice(after, end + 1..))
             }
             _ => return Err(Refusal::new("nested braces are not supported")),
         };
@@ -61,7 +61,8 @@ fn may_expand(raw: &str) -> bool {
         }
     }
     let (Some(start), Some(end)) = (plain.find('{'), plain.rfind('}')) else { return false };
-    start < end && (plain[start..end].contains(',') || plain[start..end].contains(".."))
+    start < end
+        && (slice(&plain, start..end).contains(',') || slice(&plain, start..end).contains(".."))
 }
 
 /// Returns the alternatives of one pair of braces, or the literal braces if they have no special meaning.

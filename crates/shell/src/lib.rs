@@ -10,13 +10,17 @@
 //! assert!(shell::read("git $(curl evil)").is_err());
 //! ```
 
+#![warn(clippy::string_slice)]
+
 mod braces;
 mod lex;
 mod line;
 pub mod sketch;
+mod text;
 mod tree;
 mod word;
 
 pub use line::{Assignment, Command, Line, Redirect, Refusal};
+pub use text::{floor, slice};
 pub use tree::{parse_within, read};
 pub use word::{Certainty, Word};

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
+use crate::slice;
 use crate::tree::parse;
 
 /// A sequence of commands.
@@ -156,7 +157,7 @@ impl SketchReader<'_> {
                     for value in node.children_by_field_name("value", &mut cursor) {
                         self.pieces(value, depth + 1, &mut text);
                     }
-                    let name = self.text[name.byte_range()].to_owned();
+                    let name = slice(self.text, name.byte_range()).to_owned();
                     let range = node.byte_range();
                     let stage =
                         Stage { assignments: vec![(name, text)], range, ..Stage::default() };
@@ -291,11 +292,11 @@ impl SketchReader<'_> {
         if let Some(value) = node.child_by_field_name("value") {
             self.pieces(value, depth, &mut text);
         }
-        Some((self.text[name.byte_range()].to_owned(), text))
+        Some((slice(self.text, name.byte_range()).to_owned(), text))
     }
 
     fn pieces(&self, node: Node<'_>, depth: usize, text: &mut Text) {
-        let source = &self.text[node.byte_range()];
+        let source = slice(self.text, node.byte_range());
         if depth > MAX_DEPTH {
             self.is_truncated.set(true);
             text.pieces.push(Piece::Other);
@@ -307,11 +308,11 @@ impl SketchReader<'_> {
                 let mut at = node.start_byte();
                 let mut cursor = node.walk();
                 for child in node.named_children(&mut cursor) {
-                    text.plain(&unescaped(&self.text[at..child.start_byte()]));
+                    text.plain(&unescaped(slice(self.text, at..child.start_byte())));
                     self.pieces(child, depth + 1, text);
                     at = child.end_byte();
                 }
-                text.plain(&unescaped(&self.text[at..node.end_byte()]));
+                text.plain(&unescaped(slice(self.text, at..node.end_byte())));
             }
             "array" | "translated_string" => {
                 let mut cursor = node.walk();
@@ -334,7 +335,7 @@ impl SketchReader<'_> {
                     matches!(child.kind(), "variable_name" | "special_variable_name")
                 });
                 text.pieces.push(name.map_or(Piece::Other, |name| {
-                    Piece::Variable(self.text[name.byte_range()].to_owned())
+                    Piece::Variable(slice(self.text, name.byte_range()).to_owned())
                 }));
             }
             "command_substitution" => text.pieces.push(Piece::Output(self.script(node, depth))),
@@ -368,13 +369,15 @@ impl SketchReader<'_> {
             }
             if child.start_byte() >= at && child.end_byte() <= end {
                 text.plain(
-                    &self.text[at..child.start_byte()].replace("\\\"", "\"").replace("\\$", "$"),
+                    &slice(self.text, at..child.start_byte())
+                        .replace("\\\"", "\"")
+                        .replace("\\$", "$"),
                 );
                 self.pieces(child, depth + 1, &mut text);
                 at = child.end_byte();
             }
         }
-        text.plain(&self.text[at..end].replace("\\\"", "\"").replace("\\$", "$"));
+        text.plain(&slice(self.text, at..end).replace("\\\"", "\"").replace("\\$", "$"));
         text
     }
 }

@@ -1,12 +1,13 @@
 //! The first parse: the bash grammar, of which only plain commands are accepted.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::lex::spans;
 use crate::word::{word, words};
-use crate::{Assignment, Certainty, Command, Line, Redirect, Refusal, Word};
+use crate::{Assignment, Certainty, Command, Line, Redirect, Refusal, Word, slice};
 
 /// Maximum length of a line.
 const MAX_BYTES: usize = 16 << 10;
@@ -42,8 +43,20 @@ pub fn read(text: &str) -> Result<Line, Refusal> {
 /// Parses a line, unless that takes more work than any legitimate line needs: some inputs make the parser backtrack
 /// excessively.
 pub(crate) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
-    let tree = parse_within(parser, text, BASE_STEPS + text.len() / BYTES_PER_STEP);
+    let tree = parse_within(parser, &plain(text), BASE_STEPS + text.len() / BYTES_PER_STEP);
     tree.ok_or_else(|| Refusal::new("parsing the line takes too long"))
+}
+
+/// Returns the text with every byte of a character beyond ASCII replaced, so that all offsets stay the same.
+///
+/// The scanner of the bash grammar passes characters to C functions that are defined for bytes only, and reads beyond
+/// their tables. To the grammar, `%` is what the characters are to bash: a part of a word, but not of a name.
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.bytes().map(|byte| if byte.is_ascii() { char::from(byte) } else { '%' });
+    Cow::Owned(bytes.collect())
 }
 
 /// Parses a text with the parser's grammar in at most `steps` hundred steps; `None` if that is not enough.
@@ -138,7 +151,7 @@ impl<'a> LineReader<'a> {
                         let reason = format!("`{}` can expand to any program", name.text);
                         return Err(Refusal::new(reason));
                     }
-                    if RESERVED.contains(&&self.text[child.byte_range()]) {
+                    if RESERVED.contains(&slice(self.text, child.byte_range())) {
                         let reason = format!("`{}` is a shell keyword", name.text);
                         return Err(Refusal::new(reason));
                     }
@@ -152,7 +165,7 @@ impl<'a> LineReader<'a> {
             }
         }
         // Another keyword may follow `time`.
-        let raw = |range: &Range<usize>| &self.text[range.clone()];
+        let raw = |range: &Range<usize>| slice(self.text, range.clone());
         if ranges.first().is_some_and(|first| raw(first) == "time")
             && let Some(word) = ranges[1..].iter().map(raw).find(|word| !word.starts_with('-'))
             && RESERVED.contains(&word)
@@ -164,12 +177,12 @@ impl<'a> LineReader<'a> {
         }
         // A line feed between two words would end the command.
         let is_joined =
-            |pair: &[Range<usize>]| !self.text[pair[0].end..pair[1].start].contains('\n');
+            |pair: &[Range<usize>]| !slice(self.text, pair[0].end..pair[1].start).contains('\n');
         if !ranges.windows(2).all(is_joined) {
             return Err(Refusal::new("a command spans several lines"));
         }
         if let (Some(first), Some(last)) = (ranges.first(), ranges.last()) {
-            command.text = self.text[first.start..last.end].to_owned();
+            command.text = slice(self.text, first.start..last.end).to_owned();
         }
         self.ranges.extend(ranges);
         self.commands.push(command);
@@ -183,7 +196,7 @@ impl<'a> LineReader<'a> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut open = vec![node];
         while let Some(node) = open.pop() {
-            let text = &self.text[node.byte_range()];
+            let text = slice(self.text, node.byte_range());
             let mut cursor = node.walk();
             match node.kind() {
                 "test_command" | "unary_expression" | "binary_expression" => {
@@ -211,10 +224,10 @@ impl<'a> LineReader<'a> {
             && command.words.len() <= MAX_WORDS
             // The grammar splits `a=b`, which is one word in bash.
             && ranges.windows(2).all(|pair| pair[0].end < pair[1].start);
-        if !is_whole || self.text[node.byte_range()].contains('\n') {
+        if !is_whole || slice(self.text, node.byte_range()).contains('\n') {
             return Err(Refusal::new("`[` is not written as a plain command"));
         }
-        command.text = self.text[node.byte_range()].to_owned();
+        command.text = slice(self.text, node.byte_range()).to_owned();
         self.ranges.extend(ranges);
         self.commands.push(command);
         Ok(())
@@ -224,7 +237,7 @@ impl<'a> LineReader<'a> {
         let refused = || Refusal::new("only plain variable assignments are supported");
         let name = node.child_by_field_name("name").filter(|name| name.kind() == "variable_name");
         let name = name.ok_or_else(refused)?;
-        let between = &self.text[name.end_byte()..node.end_byte()];
+        let between = slice(self.text, name.end_byte()..node.end_byte());
         if !between.starts_with('=') {
             return Err(refused());
         }
@@ -233,12 +246,12 @@ impl<'a> LineReader<'a> {
             None => Word { text: String::new(), certainty: Certainty::Exact },
         };
         self.ranges.push(node.byte_range());
-        Ok(Assignment { name: self.text[name.byte_range()].to_owned(), value })
+        Ok(Assignment { name: slice(self.text, name.byte_range()).to_owned(), value })
     }
 
     fn redirect(&mut self, node: Node<'a>) -> Result<Redirect, Refusal> {
         // `{PATH}>&1` sets a shell variable that affects everything after it.
-        if self.text[..node.start_byte()].ends_with('}') {
+        if slice(self.text, ..node.start_byte()).ends_with('}') {
             return Err(Refusal::new("a redirection sets a variable"));
         }
         let target = node.child_by_field_name("destination");
@@ -286,8 +299,9 @@ impl<'a> LineReader<'a> {
 
 /// Joins adjacent operators, as the lexer does. A file descriptor stays separate, because it is a word to the lexer.
 fn merge(ranges: &[Range<usize>], text: &str) -> Vec<Range<usize>> {
-    let is_operator =
-        |range: &Range<usize>| text[range.clone()].bytes().all(|byte| b"|&;<>".contains(&byte));
+    let is_operator = |range: &Range<usize>| {
+        slice(text, range.clone()).bytes().all(|byte| b"|&;<>".contains(&byte))
+    };
     let mut all: Vec<Range<usize>> = Vec::new();
     for next in ranges.iter().filter(|range| !range.is_empty()) {
         match all.last_mut() {

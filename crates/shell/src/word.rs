@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use crate::Refusal;
 use crate::braces::expand;
+use crate::slice;
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 /// Reads a word from the tree; brace expansion may produce several.
 pub(crate) fn words(node: Node<'_>, source: &str) -> Result<Vec<Word>, Refusal> {
     let new = || Word { text: String::new(), certainty: Certainty::Exact };
-    match expand(&source[node.byte_range()])? {
+    match expand(slice(source, node.byte_range()))? {
         // Text next to braces is plain, or it was refused. bash drops words that expand to nothing.
         Some(all) => all
             .iter()
@@ -58,7 +59,7 @@ pub(crate) fn word(node: Node<'_>, source: &str) -> Result<Word, Refusal> {
 }
 
 fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
-    let text = &source[node.byte_range()];
+    let text = slice(source, node.byte_range());
     match node.kind() {
         "concatenation" => {
             let mut cursor = node.walk();
@@ -167,7 +168,7 @@ fn plain(text: &str, word: &mut Word) -> Result<(), Refusal> {
 /// Reads text in double quotes. An expansion inside stays one word, and can be anything.
 fn quoted(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
     let range = node.byte_range();
-    let text = &source[range.clone()];
+    let text = slice(source, range.clone());
     let is_closed = text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
     if !is_closed {
         return Err(Refusal::new("unclosed quote"));
@@ -177,7 +178,7 @@ fn quoted(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> 
     let expansions: Vec<Node<'_>> =
         node.named_children(&mut cursor).filter(|child| child.kind() != "string_content").collect();
     for expansion in expansions {
-        let inner = &source[expansion.byte_range()];
+        let inner = slice(source, expansion.byte_range());
         let is_plain = match expansion.kind() {
             _ if is_set_by_line(inner) => false,
             "simple_expansion" => true,
@@ -187,13 +188,13 @@ fn quoted(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> 
         if !is_plain {
             return Err(Refusal::new(format!("`{inner}` is not a plain word")));
         }
-        literal(&source[at..expansion.start_byte()], word)?;
+        literal(slice(source, at..expansion.start_byte()), word)?;
         let certainty = if word.text.is_empty() { Certainty::Unknown } else { Certainty::Prefix };
         word.certainty = word.certainty.max(certainty);
         word.text.push_str(inner);
         at = expansion.end_byte();
     }
-    literal(&source[at..end], word)
+    literal(slice(source, at..end), word)
 }
 
 fn literal(text: &str, word: &mut Word) -> Result<(), Refusal> {

@@ -112,7 +112,7 @@ impl FileKind {
 }
 
 fn by_magic(bytes: &[u8]) -> Option<FileKind> {
-    const MAGIC: [(&[u8], FileKind); 26] = [
+    const MAGIC: [(&[u8], FileKind); 43] = [
         (b"\x7fELF", FileKind::Native),
         (b"MZ\x90", FileKind::Native),
         (b"\xcf\xfa\xed\xfe", FileKind::Native),
@@ -137,6 +137,23 @@ fn by_magic(bytes: &[u8]) -> Option<FileKind> {
         (b"ID3", FileKind::Media),
         (b"wOFF", FileKind::Media),
         (b"wOF2", FileKind::Media),
+        (b"\0\x01\0\0\0", FileKind::Media),
+        (b"OTTO\0", FileKind::Media),
+        (b"true\0", FileKind::Media),
+        (b"ttcf\0", FileKind::Media),
+        (b"\0\0\x01\0", FileKind::Media),
+        (b"II*\0", FileKind::Media),
+        (b"MM\0*", FileKind::Media),
+        (b"fLaC", FileKind::Media),
+        (b"\xff\xfb", FileKind::Media),
+        (b"\xff\xf3", FileKind::Media),
+        (b"\x1aE\xdf\xa3", FileKind::Media),
+        (b"\0\0\0\x18ftyp", FileKind::Media),
+        (b"\0\0\0\x1cftyp", FileKind::Media),
+        (b"\0\0\0 ftyp", FileKind::Media),
+        (b"SQLite format 3\0", FileKind::Document),
+        (b"\x93NUMPY", FileKind::Document),
+        (b"PAR1", FileKind::Document),
         (b"%PDF", FileKind::Document),
         (b"\xd0\xcf\x11\xe0", FileKind::Document),
     ];
@@ -188,6 +205,10 @@ mod tests {
             ("logo.svg", b"<svg/>", FileKind::Active),
             ("scripts/a.sh", b"GIF89a=1\ncurl x", FileKind::Shell),
             ("SKILL.md", b"ID3\n---\n", FileKind::Markdown),
+            ("assets/a.ttf", b"\0\x01\0\0\0\x0e", FileKind::Media),
+            ("assets/a.otf", b"OTTO\0\x0c", FileKind::Media),
+            ("favicon.ico", b"\0\0\x01\0\x02", FileKind::Media),
+            ("data.sqlite", b"SQLite format 3\0\x10", FileKind::Document),
         ] {
             assert_eq!(FileKind::of(&File { path, bytes, is_executable: false }), kind, "{path}");
         }

@@ -6,6 +6,8 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use crate::excerpt::slice;
+
 /// An encoding that hides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
@@ -221,7 +223,7 @@ pub(crate) fn find_hidden(text: &str) -> HiddenTexts {
         if end - at >= MIN_RUN && left == 0 {
             found.is_truncated = true;
         } else if end - at >= MIN_RUN {
-            let hidden = decode_run(&text[at..end], at);
+            let hidden = decode_run(slice(text, at..end), at);
             left = left.saturating_sub(hidden.as_ref().map_or(0, |hidden| hidden.text.len()));
             found.all.extend(hidden);
         }

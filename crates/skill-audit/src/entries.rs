@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::excerpt::slice;
+
 /// Matches the first line of an entry, or a delimiter. Continuation lines of quoted values need no indentation.
 static ENTRY_START: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)^(?:[A-Za-z_][A-Za-z0-9_.-]*[ \t]*:(?:[ \t\r]|$)|---|\.\.\.)")
@@ -26,8 +28,11 @@ pub(crate) fn entries(frontmatter: &str) -> Vec<(usize, String)> {
         starts.insert(0, 0);
     }
     let ends = starts.iter().skip(1).copied().chain([frontmatter.len()]);
-    let all =
-        starts.iter().copied().zip(ends).map(|(start, end)| (start, &frontmatter[start..end]));
+    let all = starts
+        .iter()
+        .copied()
+        .zip(ends)
+        .map(|(start, end)| (start, slice(frontmatter, start..end)));
     all.map(|(start, entry)| (start, entry.trim_end()))
         .filter(|(_, entry)| !matches!(*entry, "" | "---" | "..."))
         .map(|(start, entry)| (start, without_tools(entry)))
@@ -62,6 +67,6 @@ mod tests {
                 "license: \"Bash\nhttp://c.d\"",
             ]
         );
-        assert!(all.iter().all(|(at, entry)| text[*at..].starts_with(&entry[..4])));
+        assert!(all.iter().all(|(at, entry)| slice(text, *at..).starts_with(slice(entry, ..4))));
     }
 }

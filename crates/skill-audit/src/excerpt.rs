@@ -1,26 +1,16 @@
-//! Excerpts of text. Range ends inside a character move to its start.
+//! Excerpts of text.
 
 use std::ops::Range;
 
-/// Returns the start of the character at an offset.
-pub(crate) fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Returns the text of a range.
-pub(crate) fn slice<'t>(text: &'t str, range: &Range<usize>) -> &'t str {
-    let start = floor(text, range.start);
-    &text[start..floor(text, range.end).max(start)]
-}
+pub(crate) use shell::{floor, slice};
 
 /// Returns the range of the line around a match, limited to `distance` bytes on each side.
 pub(crate) fn line(text: &str, range: &Range<usize>, distance: usize) -> Range<usize> {
     let (start, end) = (floor(text, range.start), floor(text, range.end.max(range.start)));
     let first = floor(text, start.saturating_sub(distance));
     let last = floor(text, end + distance).max(end);
-    let start = text[first..start].rfind('\n').map_or(first, |at| first + at + 1);
-    let end = text[end..last].find('\n').map_or(last, |at| end + at);
+    let start = slice(text, first..start).rfind('\n').map_or(first, |at| first + at + 1);
+    let end = slice(text, end..last).find('\n').map_or(last, |at| end + at);
     start..end
 }
 
@@ -33,11 +23,12 @@ mod tests {
         let text = "aé\nбв г\nd";
         for start in 0..text.len() + 3 {
             for end in start..text.len() + 3 {
-                slice(text, &(start..end));
-                let line = &text[line(text, &(start..end), 3)];
+                let line = line(text, &(start..end), 3);
+                assert!(text.is_char_boundary(line.start) && text.is_char_boundary(line.end));
+                let line = slice(text, line);
                 assert!(start == end || !line.starts_with('\n'), "{start} {end} {line:?}");
             }
         }
-        assert_eq!(&text[line(text, &(5..6), 100)], "бв г");
+        assert_eq!(slice(text, line(text, &(5..6), 100)), "бв г");
     }
 }

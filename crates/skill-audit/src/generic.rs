@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::decode::{self, Encoding};
 use crate::excerpt::{line, slice};
 use crate::hosts::Remote;
-use crate::op::{Action, Channel, OpCollector};
+use crate::op::{Action, Channel, OpCollector, Protection};
 use crate::paths::PathClass;
 use crate::programs::unknown_remote;
 
@@ -49,6 +49,11 @@ pattern!(
     WEAKEN,
     r"(?i)(set-mppreference\s+-disable|add-mppreference\s+-exclusion|set-executionpolicy\s+(unrestricted|bypass)\s+-scope\s+localmachine|amsiutils)"
 );
+pattern!(NO_HISTORY, r"(?i)(historysavestyle\s+savenothing|historysavepath|clear-history(?-u:\b))");
+pattern!(
+    NO_EVENTS,
+    r"(?i)(clear-eventlog|remove-eventlog|wevtutil(?:\.exe)?\s+(?:cl|clear-log)(?-u:\b)|enablescriptblocklogging\D{0,40}0|(?:stop|set)-service\s[^\n]{0,40}eventlog)"
+);
 pattern!(ADDRESS, r#"(?i)https?://[^\s"'`)>\]|;]+"#);
 
 /// How many bytes around a match are searched for related text.
@@ -81,9 +86,12 @@ pub(crate) fn generic_code(text: &str, collector: &mut OpCollector) {
     for found in FETCH_AND_RUN.find_iter(text) {
         let around = line(text, &found.range(), CONTEXT_BYTES);
         // The URL may have no scheme.
-        let bare =
-            || text[around.clone()].split([' ', '|', '(', ')', '\'', '"']).find_map(Remote::parse);
-        let from = addresses(&text[around.clone()])
+        let bare = || {
+            slice(text, around.clone())
+                .split([' ', '|', '(', ')', '\'', '"'])
+                .find_map(Remote::parse)
+        };
+        let from = addresses(slice(text, around.clone()))
             .or_else(bare)
             .unwrap_or_else(|| unknown_remote(found.as_str()));
         collector.add(&around, Action::RunFetched { from, by: "Invoke-Expression".to_owned() });
@@ -92,23 +100,25 @@ pub(crate) fn generic_code(text: &str, collector: &mut OpCollector) {
         collector.add(
             &range,
             Action::Read(
-                text[range.clone()].trim_matches(['"', '\'', ' ', ',', ';', ')', '\n']).to_owned(),
+                slice(text, range.clone())
+                    .trim_matches(['"', '\'', ' ', ',', ';', ')', '\n'])
+                    .to_owned(),
             ),
         );
     }
     for found in SENDS.find_iter(text) {
         let around = line(text, &found.range(), CONTEXT_BYTES);
-        let to = addresses(&text[around.clone()]).or_else(|| addresses(text));
+        let to = addresses(slice(text, around.clone())).or_else(|| addresses(text));
         if let Some(to) = to {
             collector.add(&around, Action::Send { to, secrets: Vec::new(), by: Channel::Body });
         }
     }
     for found in ADDRESS.find_iter(text).take(crate::inspect::MAX_MATCHES) {
         let around = line(text, &found.range(), CONTEXT_BYTES);
-        if DOWNLOAD.is_match(&text[around])
+        if DOWNLOAD.is_match(slice(text, around))
             && let Some(remote) = Remote::parse(found.as_str())
         {
-            let runs = STARTED.is_match(slice(text, &(found.end()..found.end() + CONTEXT_BYTES)));
+            let runs = STARTED.is_match(slice(text, found.end()..found.end() + CONTEXT_BYTES));
             collector.add(&found.range(), Action::Fetch(remote.clone()));
             if runs {
                 collector.add(
@@ -166,8 +176,18 @@ pub(crate) fn generic_code(text: &str, collector: &mut OpCollector) {
             Action::RemoteShell { transport: "a socket".to_owned() },
         );
     }
-    if let Some(found) = WEAKEN.find(text) {
-        collector
-            .add(&found.range(), Action::Weaken { what: "Windows malware protection".to_owned() });
+    collect_weakened(text, collector);
+}
+
+/// Collects disabled protections and erased records.
+fn collect_weakened(text: &str, collector: &mut OpCollector) {
+    for (pattern, what, protection) in [
+        (&WEAKEN, "Windows malware protection", Protection::Malware),
+        (&NO_HISTORY, "the shell history", Protection::History),
+        (&NO_EVENTS, "the Windows event log", Protection::Logs),
+    ] {
+        if let Some(found) = pattern.find(text) {
+            collector.add(&found.range(), Action::Weaken { what: what.to_owned(), protection });
+        }
     }
 }

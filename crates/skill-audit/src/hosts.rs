@@ -5,6 +5,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
+use crate::excerpt::slice;
+
 /// The class of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostClass {
@@ -103,7 +105,7 @@ impl Remote {
             return None;
         }
         let end = rest.find(['/', '?', '#', UNKNOWN, ' ', '\\', '"']).unwrap_or(rest.len());
-        let host = rest[..end].rsplit('@').next()?.to_lowercase();
+        let host = slice(rest, ..end).rsplit('@').next()?.to_lowercase();
         let is_bracketed = host.starts_with('[');
         let host = if is_bracketed {
             host.trim_start_matches('[').split(']').next()?.to_owned()
@@ -121,7 +123,7 @@ impl Remote {
         if !is_host || (scheme.is_empty() && !is_bare_host(&host)) {
             return None;
         }
-        let class = class(&host, &rest[end..]);
+        let class = class(&host, slice(rest, end..));
         Some(Self {
             text: text.to_owned(),
             host,
@@ -139,10 +141,143 @@ impl Remote {
         }
     }
 
+    /// Returns the well-known name that an unknown host imitates: `docker` for `docker-desktop-setup.com`.
+    pub(crate) fn imitates(&self) -> Option<&'static str> {
+        if !matches!(self.class, HostClass::Unknown | HostClass::FreeHost) {
+            return None;
+        }
+        let domain = self.domain();
+        // On free hosting, the name is the one that the user chose.
+        let label = match self.class {
+            HostClass::FreeHost => self.host.split('.').next().unwrap_or_default(),
+            _ => domain.split('.').next().unwrap_or_default(),
+        };
+        let is_near = |word: &str, brand: &str| {
+            word == brand
+                || brand.len() >= 6
+                    && word.len() >= 5
+                    && strsim::osa_distance(&unfold(word), brand) <= 1
+        };
+        let mut words = label.split(['-', '_']).filter(|word| word.len() >= 3);
+        let whole = BRANDS.iter().find(|brand| {
+            let rest = label.strip_prefix(**brand).or_else(|| label.strip_suffix(**brand));
+            brand.len() >= 5 && rest.is_some_and(|rest| LURES.contains(&rest.trim_matches('-')))
+        });
+        let found = words.find_map(|word| BRANDS.iter().find(|brand| is_near(word, brand)));
+        found.or(whole).copied()
+    }
+
     /// Returns the registrable domain: `example.co.uk` for `a.b.example.co.uk`.
     pub fn domain(&self) -> String {
         domain(&self.host)
     }
+}
+
+/// Names that attackers imitate.
+const BRANDS: [&str; 64] = [
+    "github",
+    "gitlab",
+    "docker",
+    "python",
+    "nodejs",
+    "anthropic",
+    "claude",
+    "openai",
+    "chatgpt",
+    "microsoft",
+    "windows",
+    "google",
+    "chrome",
+    "chromium",
+    "homebrew",
+    "pypi",
+    "npmjs",
+    "huggingface",
+    "openclaw",
+    "clawhub",
+    "clawdbot",
+    "cloudflare",
+    "ubuntu",
+    "debian",
+    "vscode",
+    "jetbrains",
+    "ffmpeg",
+    "pandoc",
+    "openssl",
+    "kubernetes",
+    "kubectl",
+    "terraform",
+    "postgresql",
+    "postgres",
+    "mongodb",
+    "nvidia",
+    "discord",
+    "telegram",
+    "obsidian",
+    "metamask",
+    "phantom",
+    "binance",
+    "coinbase",
+    "solana",
+    "ethereum",
+    "playwright",
+    "puppeteer",
+    "selenium",
+    "tesseract",
+    "imagemagick",
+    "libreoffice",
+    "windsurf",
+    "supabase",
+    "vercel",
+    "netlify",
+    "paypal",
+    "dropbox",
+    "onedrive",
+    "acrobat",
+    "rustup",
+    "golang",
+    "powershell",
+    "slack",
+    "notion",
+];
+/// What imitations append to a name.
+const LURES: [&str; 26] = [
+    "download",
+    "downloads",
+    "setup",
+    "install",
+    "installer",
+    "update",
+    "updates",
+    "updater",
+    "cli",
+    "app",
+    "apps",
+    "tool",
+    "tools",
+    "helper",
+    "desktop",
+    "client",
+    "get",
+    "my",
+    "official",
+    "pkg",
+    "packages",
+    "cdn",
+    "mirror",
+    "mirrors",
+    "releases",
+    "runtime",
+];
+
+/// Replaces digits that look like letters.
+fn unfold(word: &str) -> String {
+    word.replace('0', "o")
+        .replace('1', "l")
+        .replace('3', "e")
+        .replace('5', "s")
+        .replace("rn", "m")
+        .replace("vv", "w")
 }
 
 /// Placeholder for an unknown part of a text.
@@ -285,7 +420,7 @@ fn user_content_class(host: &str, path: &str) -> Option<HostClass> {
 
 /// Returns a host and its parent domains: `a.b.c`, `b.c`, `c`.
 fn parent_domains(host: &str) -> impl Iterator<Item = &str> {
-    let dots = host.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| &host[at + 1..]);
+    let dots = host.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| slice(host, at + 1..));
     std::iter::once(host).chain(dots)
 }
 

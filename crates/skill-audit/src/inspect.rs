@@ -13,6 +13,7 @@ use crate::code::{Program, Shared, Step, javascript_code, python_code, steps_of}
 use crate::cues::Cues;
 use crate::decode::{self, Encoding, HiddenText};
 use crate::entries::entries;
+use crate::evidence;
 use crate::excerpt::slice;
 use crate::generic::generic_code;
 use crate::hosts::{HostClass, Remote};
@@ -59,6 +60,14 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
 static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"/dev/(?:tcp|udp)/([A-Za-z0-9.-]+)/").expect("the pattern is valid")
 });
+/// Matches a string literal in code that pipes a download into a shell.
+static PIPED_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"["'`]((?:curl|wget)[^"'`\n]{4,200}\|\s*(?:sudo )?(?:ba|z)?sh)(?:["'`]| -)"#)
+        .expect("the pattern is valid")
+});
+/// Matches the lower bound of a package's version.
+static VERSION_BOUND: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"([A-Za-z0-9_\]])>=([0-9])").expect("the pattern is valid"));
 /// A code block without any of these words does nothing that the rules look for.
 static ACTIVE: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words = "subprocess os. requests urllib httpx aiohttp socket open( exec eval base64 environ getenv __import__ import_module getattr shutil Path( fetch axios child_process process.env require( fs. http. https. atob Function( Buffer net. dns. marshal pickle smtplib ftplib paramiko Deno Bun write_text read_text keyring browser_cookie sqlite3 fromhex fromCharCode chr( decode( WebSocket sendBeacon got(";
@@ -68,7 +77,7 @@ static ACTIVE: LazyLock<AhoCorasick> = LazyLock::new(|| {
 impl InspectedFile<'_> {
     /// Returns the text of a range; ends inside a character move to its start.
     pub(crate) fn slice(&self, range: &Range<usize>) -> &str {
-        slice(&self.text.text, range)
+        slice(&self.text.text, range.clone())
     }
 
     /// Stores the operations, and whether a limit stopped the analysis.
@@ -206,7 +215,7 @@ fn is_run(one: &InspectedFile<'_>) -> bool {
 
 /// Returns the small data files by name, so that values read from them are known.
 fn siblings(all: &[InspectedFile<'_>]) -> HashMap<String, String> {
-    const SMALL: usize = 4 << 10;
+    const SMALL: usize = 16 << 10;
     let small = all.iter().filter(|one| one.text.text.len() <= SMALL && one.kind == FileKind::Data);
     small
         .map(|one| {
@@ -233,36 +242,17 @@ fn ops(number: usize, one: &InspectedFile<'_>, shared: &Shared, shell: &mut Shel
     let (mut ops, mut is_truncated) = (Vec::new(), false);
     match one.kind {
         FileKind::Markdown => {
-            for piece in &one.document.pieces {
-                let part = &text[piece.span.clone()];
-                let mut collector = OpCollector::new(number, piece.role, piece.span.start);
-                match piece.role {
-                    Role::Frontmatter => {
-                        for (at, entry) in entries(part) {
-                            let mut collector =
-                                OpCollector::new(number, piece.role, piece.span.start + at);
-                            lines(&entry.replace("\\|", " |"), shell, &mut collector);
-                            is_truncated |= collector.is_truncated;
-                            ops.append(&mut collector.ops);
-                        }
-                    }
-                    Role::Fence => fence(part, &piece.language, shell, &mut collector),
-                    // Markdown tables escape pipes with a backslash.
-                    _ => lines(&part.replace("\\|", " |"), shell, &mut collector),
-                }
-                is_truncated |= collector.is_truncated;
-                ops.append(&mut collector.ops);
-            }
-            for (start, part) in prose(&one.document, text) {
-                let mut collector = OpCollector::new(number, Role::Prose, start);
-                lines(part, shell, &mut collector);
-                is_truncated |= collector.is_truncated;
-                ops.append(&mut collector.ops);
-            }
+            let found = document_ops(number, one, shell);
+            ops = found.ops;
+            is_truncated = found.is_truncated;
         }
         FileKind::Shell => {
             let mut collector = OpCollector::new(number, Role::Script, 0);
             run_shell(text, shell, &mut collector);
+            let functions = evidence::functions(text);
+            for op in &mut collector.ops {
+                op.is_certain = !matches!(&op.action, Action::Run { program } if functions.contains(program.as_str()));
+            }
             is_truncated |= collector.is_truncated;
             ops.append(&mut collector.ops);
         }
@@ -270,6 +260,28 @@ fn ops(number: usize, one: &InspectedFile<'_>, shared: &Shared, shell: &mut Shel
             let mut collector = OpCollector::new(number, Role::Script, 0);
             if let Some(steps) = &one.steps {
                 Program::new(stem(one.file.path), shared).run(steps, &mut collector);
+            }
+            for found in
+                PIPED_TEXT.captures_iter(text).filter_map(|found| found.get(1)).take(MAX_MATCHES)
+            {
+                let command = found.as_str().to_owned();
+                collector.inside(&found.range(), &[], |collector| {
+                    run_shell(&command, &mut Shell::default(), collector);
+                });
+            }
+            // Requests to a computed address go to the addresses that the script has as constants.
+            let is_dynamic = collector.ops.iter().any(|op| match &op.action {
+                Action::Fetch(to) | Action::Send { to, .. } => to.host.is_empty(),
+                _ => false,
+            });
+            if is_dynamic {
+                for (span, remote) in crate::reached::bases(text) {
+                    collector.add(&span, Action::Fetch(remote));
+                }
+            }
+            for (span, what) in evidence::script_dependencies(text) {
+                let (by, registry) = ("uv".to_owned(), "pip".to_owned());
+                collector.add(&span, Action::Install { by, registry, what });
             }
             is_truncated |= collector.is_truncated;
             ops.append(&mut collector.ops);
@@ -302,6 +314,61 @@ fn ops(number: usize, one: &InspectedFile<'_>, shared: &Shared, shell: &mut Shel
     CollectedOps { ops, is_truncated }
 }
 
+/// Collects the operations in a Markdown document.
+fn document_ops(number: usize, one: &InspectedFile<'_>, shell: &mut Shell) -> CollectedOps {
+    let text = one.text.text.as_str();
+    let (mut ops, mut is_truncated) = (Vec::new(), false);
+    for piece in &one.document.pieces {
+        let part = slice(text, piece.span.clone());
+        let mut collector = OpCollector::new(number, piece.role, piece.span.start);
+        match piece.role {
+            Role::Frontmatter => {
+                for (at, entry) in entries(part) {
+                    let mut collector = OpCollector::new(number, piece.role, piece.span.start + at);
+                    lines(&entry.replace("\\|", " |"), shell, &mut collector);
+                    is_truncated |= collector.is_truncated;
+                    ops.append(&mut collector.ops);
+                }
+            }
+            Role::Fence => block(part, &piece.language, shell, &mut collector),
+            Role::Inline if evidence::is_inline_command(part) => {
+                // Markdown tables escape pipes with a backslash.
+                let command = part.trim_matches('`').trim().replace("\\|", " |");
+                let mut inline = OpCollector::fixed(number, piece.role, piece.span.clone());
+                inline.is_certain = true;
+                run_shell(&evidence::plain(&command), shell, &mut inline);
+                collector = inline;
+            }
+            // Markdown tables escape pipes with a backslash.
+            _ => lines(&part.replace("\\|", " |"), shell, &mut collector),
+        }
+        is_truncated |= collector.is_truncated;
+        ops.append(&mut collector.ops);
+    }
+    for (span, remote) in crate::reached::told_to_fetch(text, &one.document) {
+        let mut collector = OpCollector::new(number, one.document.role_at(span.start), 0);
+        collector.is_certain = true;
+        collector.add(&span, Action::Fetch(remote));
+        ops.append(&mut collector.ops);
+    }
+    for (start, part) in prose(&one.document, text) {
+        let mut collector = OpCollector::new(number, Role::Prose, start);
+        lines(part, shell, &mut collector);
+        let mut at = 0;
+        for line in part.split_inclusive('\n') {
+            if evidence::is_bare_install(line.trim_end()) {
+                let range = at + start..at + start + line.len();
+                let in_line = |op: &&mut Op| range.contains(&op.location.span.start);
+                collector.ops.iter_mut().filter(in_line).for_each(|op| op.is_certain = true);
+            }
+            at += line.len();
+        }
+        is_truncated |= collector.is_truncated;
+        ops.append(&mut collector.ops);
+    }
+    CollectedOps { ops, is_truncated }
+}
+
 /// Inspects hidden text, and text hidden inside it.
 fn inspect_hidden(text: &str, chain: &[Encoding], collector: &mut OpCollector) {
     collector.inside(&(0..0), chain, |collector| {
@@ -317,6 +384,12 @@ fn inspect_hidden(text: &str, chain: &[Encoding], collector: &mut OpCollector) {
 }
 
 fn run_shell(text: &str, shell: &mut Shell, collector: &mut OpCollector) {
+    // `pip install x>=2` would be a redirection, but people write it.
+    let quoted = ["pip install", "pip3 install", "uv add", "poetry add"]
+        .iter()
+        .any(|start| text.contains(start));
+    let quoted = quoted.then(|| VERSION_BOUND.replace_all(text, "$1~=$2"));
+    let text = quoted.as_deref().unwrap_or(text);
     for found in CONNECTION.captures_iter(text) {
         let (Some(whole), Some(host)) = (found.get(0), found.get(1)) else { continue };
         let remote = Remote::parse(&format!("tcp://{}/", host.as_str()));
@@ -333,6 +406,32 @@ fn run_shell(text: &str, shell: &mut Shell, collector: &mut OpCollector) {
             collector.is_truncated = true;
             lines(text, shell, collector);
         }
+    }
+}
+
+/// Collects the operations in a code block, and marks those in text that is code or a command by evidence.
+fn block(text: &str, language: &str, shell: &mut Shell, collector: &mut OpCollector) {
+    let commands = evidence::command_lines(text, language);
+    let start = collector.ops.len();
+    if evidence::is_plain_label(language) && !commands.is_empty() {
+        run_shell(&without_prompts(text), shell, collector);
+        generic_code(text, collector);
+    } else {
+        fence(text, language, shell, collector);
+    }
+    let functions = evidence::functions(text);
+    let is_call = |op: &Op| matches!(&op.action, Action::Run { program } if functions.contains(program.as_str()));
+    let offset = collector.offset();
+    for op in collector.ops.iter_mut().skip(start) {
+        let at = op.location.span.start.saturating_sub(offset);
+        let is_command =
+            evidence::is_code_label(language) || commands.iter().any(|line| line.contains(&at));
+        op.is_certain = is_command && !is_call(op);
+    }
+    for (at, command) in evidence::quoted_commands(text, language) {
+        collector.is_certain = true;
+        collector.inside(&(at..at + 1), &[], |collector| run_shell(&command, shell, collector));
+        collector.is_certain = false;
     }
 }
 
@@ -397,23 +496,22 @@ fn without_prompts(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let indent = line.len() - line.trim_start().len();
-        let rest = &line[indent..];
+        let rest = slice(line, indent..);
         let prompt =
             ["$ ", "% ", "❯ ", "➜ ", "PS> ", "> "].iter().find(|prompt| rest.starts_with(**prompt));
-        plain.push_str(&line[..indent]);
-        let label = LABEL
-            .find(rest)
-            .map(|found| found.end())
-            .filter(|end| COMMAND.find(&rest[*end..]).is_some_and(|command| command.start() == 0));
+        plain.push_str(slice(line, ..indent));
+        let label = LABEL.find(rest).map(|found| found.end()).filter(|end| {
+            COMMAND.find(slice(rest, *end..)).is_some_and(|command| command.start() == 0)
+        });
         if let Some(end) = label {
             plain.extend(std::iter::repeat_n(' ', end));
-            plain.push_str(&rest[end..]);
+            plain.push_str(slice(rest, end..));
             continue;
         }
         match prompt {
             Some(prompt) => {
                 plain.extend(std::iter::repeat_n(' ', prompt.len()));
-                plain.push_str(&rest[prompt.len()..]);
+                plain.push_str(slice(rest, prompt.len()..));
             }
             None => plain.push_str(rest),
         }
@@ -456,17 +554,17 @@ fn entities(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(start) = rest.find("&#") {
-        plain.push_str(&rest[..start]);
-        let inner = &rest[start + 2..];
+        plain.push_str(slice(rest, ..start));
+        let inner = slice(rest, start + 2..);
         let end = inner.find(';').filter(|end| *end <= 8);
-        let code = end.and_then(|end| match inner[..end].strip_prefix(['x', 'X']) {
+        let code = end.and_then(|end| match slice(inner, ..end).strip_prefix(['x', 'X']) {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
-            None => inner[..end].parse().ok(),
+            None => slice(inner, ..end).parse().ok(),
         });
         match (code.and_then(char::from_u32), end) {
             (Some(letter), Some(end)) => {
                 plain.push(letter);
-                rest = &inner[end + 1..];
+                rest = slice(inner, end + 1..);
             }
             _ => {
                 plain.push_str("&#");
@@ -489,11 +587,14 @@ fn commands(
             break;
         }
         let Some(command) = found.get(1) else { continue };
-        let before = text[..command.start()].chars().next_back();
+        let before = slice(text, ..command.start()).chars().next_back();
         let mut line = command.as_str();
         // A quoted command ends at the closing quote.
         if let Some(quote) = before.filter(|c| matches!(c, '"' | '\'' | '`')) {
             line = until(line, quote);
+        }
+        if evidence::is_prose(line) {
+            continue;
         }
         // A command inside an HTML element ends with it.
         line = line.split("</").next().unwrap_or(line);
@@ -518,7 +619,7 @@ fn until(line: &str, quote: char) -> &str {
     let mut is_escaped = false;
     for (at, character) in line.char_indices() {
         if character == quote && !is_escaped {
-            return &line[..at];
+            return slice(line, ..at);
         }
         is_escaped = character == '\\' && !is_escaped;
     }
@@ -530,12 +631,12 @@ fn prose<'t>(document: &Document, text: &'t str) -> Vec<(usize, &'t str)> {
     let (mut all, mut at) = (Vec::new(), 0);
     for piece in &document.pieces {
         if piece.span.start > at {
-            all.push((at, &text[at..piece.span.start]));
+            all.push((at, slice(text, at..piece.span.start)));
         }
         at = at.max(piece.span.end);
     }
     if at < text.len() {
-        all.push((at, &text[at..]));
+        all.push((at, slice(text, at..)));
     }
     all
 }

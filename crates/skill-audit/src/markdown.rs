@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use crate::excerpt::slice;
 use crate::op::Role;
 
 /// A part of a document that is not plain prose.
@@ -66,7 +67,7 @@ pub(crate) fn document(text: &str) -> Document {
     let mut fence: Option<String> = None;
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
-    for (event, range) in Parser::new_ext(&text[body..], options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(slice(text, body..), options).into_offset_iter() {
         let span = range.start + body..range.end + body;
         match event {
             Event::Start(Tag::CodeBlock(kind)) => {
@@ -180,12 +181,12 @@ impl Document {
 /// Returns the offset of the body: after the second `---` line, if there are two.
 fn frontmatter_end(text: &str) -> usize {
     let start = text.len() - text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']).len();
-    let Some(rest) = text[start..].strip_prefix("---") else { return 0 };
+    let Some(rest) = slice(text, start..).strip_prefix("---") else { return 0 };
     if !rest.starts_with(['\n', '\r']) {
         return 0;
     }
     let mut at = start + 3;
-    for line in text[at..].split_inclusive('\n') {
+    for line in slice(text, at..).split_inclusive('\n') {
         at += line.len();
         if matches!(line.trim_end(), "---" | "...") {
             return at;
@@ -202,8 +203,11 @@ mod tests {
     fn a_document_is_split_into_pieces() {
         let text = "---\nname: x\n---\n# A\nprose `inline` [label](https://x.y)\n```bash\ncurl x\nls\n```\n<!-- hidden\nmore -->\n## B\nend\n";
         let document = document(text);
-        let shown: Vec<(Role, &str)> =
-            document.pieces.iter().map(|piece| (piece.role, &text[piece.span.clone()])).collect();
+        let shown: Vec<(Role, &str)> = document
+            .pieces
+            .iter()
+            .map(|piece| (piece.role, slice(text, piece.span.clone())))
+            .collect();
         assert_eq!(
             shown,
             [
@@ -216,7 +220,7 @@ mod tests {
         assert_eq!(document.links[0].label, "label");
         let at = text.find("prose").unwrap();
         assert_eq!(document.role_at(at), Role::Prose);
-        assert!(text[document.section(at, text.len())].starts_with("# A"));
-        assert!(!text[document.section(at, text.len())].contains("## B"));
+        assert!(slice(text, document.section(at, text.len())).starts_with("# A"));
+        assert!(!slice(text, document.section(at, text.len())).contains("## B"));
     }
 }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::excerpt::slice;
+
 /// An anomaly in the characters of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TextAnomaly {
@@ -74,7 +76,7 @@ pub(crate) fn normalize(text: &str) -> NormalizedText {
                 continue;
             }
             if skill::is_invisible(character) || matches!(character, '\u{200c}' | '\u{200d}') {
-                let next = word[range.end - start..].chars().next();
+                let next = slice(word, range.end - start..).chars().next();
                 if was_letter && next.is_some_and(|next| next.is_ascii_alphabetic()) {
                     normal.anomalies.push((range, TextAnomaly::InvisibleInWord));
                 }
@@ -125,7 +127,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
         let is_word = rest.chars().next().is_some_and(is_part);
         let end = rest.find(|c| is_part(c) != is_word).unwrap_or(rest.len());
-        let found = (at, &rest[..end]);
+        let found = (at, slice(rest, ..end));
         at += end;
         Some(found)
     })
@@ -161,7 +163,8 @@ mod tests {
         let normal = normalize("с\u{200b}url ｈttp, привет");
         assert_eq!(normal.text, "curl http, привет");
         let at = normal.text.find("http").unwrap();
-        assert_eq!(&"с\u{200b}url ｈttp, привет"[normal.origin(&(at..at + 4))], "ｈttp");
+        let origin = normal.origin(&(at..at + 4));
+        assert_eq!(slice("с\u{200b}url ｈttp, привет", origin), "ｈttp");
         assert!(
             matches!(normal.anomalies[0].1, TextAnomaly::Homoglyph(ref word) if word.contains("url"))
         );

@@ -1,15 +1,18 @@
 //! The capabilities that a skill uses, as observed by the audit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use skill::capabilities::CapabilityKind;
 
 use crate::artifact::FileKind;
+use crate::contents::{Contents, contents};
+use crate::evidence::{self, Familiarity};
 use crate::hosts::HostClass;
 use crate::inspect::InspectedFile;
 use crate::op::{Action, Op, Role};
 use crate::paths::PathClass;
+use crate::programs::{package_name, registry};
 
 /// Stands for any file in the workspace.
 pub(crate) const WORKSPACE: &str = "the workspace";
@@ -30,8 +33,15 @@ const FORMER_ITEMS: [(&str, &str); 4] = [
 
 /// Returns an item of a stored report as it is spelled now.
 pub(crate) fn current_item(item: &str) -> String {
-    let renamed = FORMER_ITEMS.iter().find(|(former, _)| *former == item);
-    renamed.map_or(item, |(_, current)| current).to_owned()
+    if let Some((_, current)) = FORMER_ITEMS.iter().find(|(former, _)| *former == item) {
+        return (*current).to_owned();
+    }
+    // Before version 5, packages were listed by the program that installs them, with their versions.
+    let registry = item.split_once(": ").and_then(|(by, what)| Some((registry(by)?, what)));
+    registry.map_or_else(
+        || item.to_owned(),
+        |(registry, what)| format!("{registry}: {}", package_name(registry, what)),
+    )
 }
 
 /// A kind of observed use: a capability, or something that cannot be declared.
@@ -111,6 +121,29 @@ impl Observed {
         ObservedKind::all().map(|kind| (kind, self.of(kind))).filter(|(_, items)| !items.is_empty())
     }
 
+    /// Returns what people want to know first, with a verb for each kind: `runs`, `installs`, `reaches`. Utilities that
+    /// every system has, and what is only known at run time, are left to [`Self::of`].
+    pub fn summary(&self) -> Vec<(&'static str, Vec<String>)> {
+        let is_common = |item: &&str| evidence::familiarity(item) == Some(Familiarity::Common);
+        let is_dynamic = |item: &&str| [DYNAMIC_HOST, DYNAMIC_COMMAND, DYNAMIC_CODE].contains(item);
+        let of = |kind: ObservedKind| -> Vec<String> {
+            let items = self.of(kind).into_iter().filter(|item| !is_dynamic(item));
+            match kind {
+                ObservedKind::Capability(CapabilityKind::Exec) => {
+                    items.filter(|item| !is_common(item)).map(str::to_owned).collect()
+                }
+                ObservedKind::Install => items.map(|item| item.replacen(": ", " ", 1)).collect(),
+                _ => items.map(str::to_owned).collect(),
+            }
+        };
+        let all = [
+            ("runs", of(ObservedKind::Capability(CapabilityKind::Exec))),
+            ("installs", of(ObservedKind::Install)),
+            ("reaches", of(ObservedKind::Capability(CapabilityKind::Network))),
+        ];
+        all.into_iter().filter(|(_, items)| !items.is_empty()).collect()
+    }
+
     /// Returns the differences from an earlier version.
     pub fn changes_since(&self, previous: &Self) -> Vec<ObservedChange> {
         let only = |these: &BTreeSet<&str>, those: &BTreeSet<&str>| -> Vec<String> {
@@ -126,19 +159,21 @@ impl Observed {
 
 pub(crate) fn observed(files: &[InspectedFile<'_>]) -> Observed {
     let mut observed = Observed::default();
+    let own: HashSet<&str> = files.iter().map(|file| name_of(file.file.path)).collect();
     for file in files {
-        for op in &file.ops {
-            if let Some((kind, what)) = used(op) {
+        for op in file.ops.iter().filter(|op| op.is_certain || is_sensitive(&op.action)) {
+            if let Some((kind, what)) = used(op, &own) {
                 let is_code = op.location.role == Role::Script;
                 let map = if is_code { &mut observed.scripts } else { &mut observed.instructions };
                 map.entry(kind).or_default().insert(what);
             }
         }
-        if matches!(
-            file.kind,
-            FileKind::Native | FileKind::Bytecode | FileKind::Archive | FileKind::Binary
-        ) || file.incomplete.is_some()
-        {
+        let is_opaque = match file.kind {
+            FileKind::Native | FileKind::Bytecode | FileKind::Binary => true,
+            FileKind::Archive => contents(file.file.bytes) != Contents::Assets,
+            _ => false,
+        };
+        if is_opaque || file.incomplete.is_some() {
             observed
                 .scripts
                 .entry(ObservedKind::Opaque)
@@ -149,7 +184,7 @@ pub(crate) fn observed(files: &[InspectedFile<'_>]) -> Observed {
     observed
 }
 
-fn used(op: &Op) -> Option<(ObservedKind, String)> {
+fn used(op: &Op, own: &HashSet<&str>) -> Option<(ObservedKind, String)> {
     use ObservedKind::Capability;
 
     Some(match &op.action {
@@ -165,7 +200,7 @@ fn used(op: &Op) -> Option<(ObservedKind, String)> {
         Action::Run { program } if program.is_empty() => {
             (Capability(CapabilityKind::Exec), DYNAMIC_COMMAND.to_owned())
         }
-        Action::Run { program } if is_builtin(program) => return None,
+        Action::Run { program } if !is_program(program, own) => return None,
         Action::Run { program } => (Capability(CapabilityKind::Exec), program.clone()),
         Action::Read(path) if PathClass::of(path).is_secret() => {
             (Capability(CapabilityKind::Secrets), path.clone())
@@ -180,15 +215,49 @@ fn used(op: &Op) -> Option<(ObservedKind, String)> {
         },
         Action::Variable(Some(name)) => (Capability(CapabilityKind::Env), name.clone()),
         Action::Variable(None) => (Capability(CapabilityKind::Env), "all variables".to_owned()),
-        Action::Install { by, what } => (ObservedKind::Install, format!("{by}: {what}")),
+        Action::Install { registry, what, .. } => {
+            (ObservedKind::Install, format!("{registry}: {}", package_name(registry, what)))
+        }
         Action::RemoteShell { .. } => {
             (Capability(CapabilityKind::Network), REMOTE_SHELL.to_owned())
         }
         Action::RunDecoded { .. } | Action::Evaluate { .. } | Action::Disguise { .. } => {
             (Capability(CapabilityKind::Exec), DYNAMIC_CODE.to_owned())
         }
-        Action::Destroy { .. } | Action::Weaken { .. } | Action::Mine { .. } => return None,
+        Action::Destroy { .. }
+        | Action::Weaken { .. }
+        | Action::Mine { .. }
+        | Action::Save { .. }
+        | Action::Execute { .. } => return None,
     })
+}
+
+/// Returns true for actions that count even if the text may not be a command: an update must not gain them unnoticed.
+fn is_sensitive(action: &Action) -> bool {
+    match action {
+        Action::Read(path) | Action::Write { path, .. } => {
+            PathClass::of(path).is_secret() || PathClass::of(path).is_persistent()
+        }
+        Action::Send { secrets, .. } => !secrets.is_empty(),
+        Action::RunFetched { .. } | Action::RemoteShell { .. } => true,
+        _ => false,
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns true for programs of the machine, as opposed to shell builtins, files of the skill, and scripts.
+fn is_program(program: &str, own: &HashSet<&str>) -> bool {
+    const SCRIPTS: [&str; 14] = [
+        ".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".txt",
+        ".md", ".json",
+    ];
+    evidence::is_name(program)
+        && evidence::familiarity(program) != Some(Familiarity::Builtin)
+        && !own.contains(program)
+        && !SCRIPTS.iter().any(|end| program.ends_with(end))
 }
 
 /// Returns a path for display. Single workspace files are not listed.
@@ -202,18 +271,4 @@ fn shown_path(path: &str) -> Option<String> {
         PathClass::Other => Some(WORKSPACE.to_owned()),
         _ => Some(path.to_owned()),
     }
-}
-
-/// Returns true for shell builtins and common text and file utilities.
-fn is_builtin(program: &str) -> bool {
-    const COMMON: [&str; 64] = [
-        "echo", "printf", "cd", "export", "set", "unset", "read", "test", "[", "[[", "true",
-        "false", "exit", "return", "local", "declare", "source", ".", "shift", "trap", "wait",
-        "eval", "exec", "alias", "cat", "ls", "mkdir", "rm", "cp", "mv", "touch", "grep", "sed",
-        "awk", "head", "tail", "sort", "uniq", "wc", "cut", "tr", "tee", "xargs", "find",
-        "dirname", "basename", "pwd", "date", "sleep", "chmod", "which", "command", "env",
-        "printenv", "seq", "diff", "kill", "ps", "type", "let", "break", "continue", "pushd",
-        "popd",
-    ];
-    COMMON.contains(&program)
 }

@@ -75,6 +75,8 @@ pub struct Op {
     pub action: Action,
     /// Where it is written.
     pub location: Location,
+    /// Whether the text is code or a command by evidence, rather than text that could be one.
+    pub is_certain: bool,
 }
 
 /// How data leaves the machine.
@@ -86,6 +88,23 @@ pub enum Channel {
     Address,
     /// In a DNS lookup.
     Lookup,
+    /// In a request header.
+    Header,
+}
+
+/// What a protection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protection {
+    /// Checks downloaded programs.
+    Downloads,
+    /// Restricts programs and connections: SELinux, a firewall.
+    System,
+    /// Finds malware.
+    Malware,
+    /// Records what happens on the system.
+    Logs,
+    /// Records what the user ran.
+    History,
 }
 
 /// What an operation does.
@@ -118,6 +137,18 @@ pub enum Action {
         /// The decoded text, if known.
         text: Option<String>,
     },
+    /// Stores a response from a host in a file.
+    Save {
+        /// The host.
+        from: Remote,
+        /// The file.
+        path: String,
+    },
+    /// Executes a file.
+    Execute {
+        /// The file.
+        path: String,
+    },
     /// Starts a program.
     Run {
         /// The program's name; empty if it is dynamic.
@@ -148,6 +179,8 @@ pub enum Action {
     Install {
         /// The package manager.
         by: String,
+        /// The registry that it installs from: `pip`, `npm`.
+        registry: String,
         /// The package or its URL.
         what: String,
     },
@@ -161,10 +194,12 @@ pub enum Action {
         /// What is destroyed, as a phrase.
         what: String,
     },
-    /// Disables a protection of the system.
+    /// Disables a protection of the system, or erases its records.
     Weaken {
         /// The protection, as a phrase.
         what: String,
+        /// What it protects.
+        protection: Protection,
     },
     /// Mines cryptocurrency.
     Mine {
@@ -179,6 +214,8 @@ pub(crate) struct OpCollector {
     file: usize,
     role: Role,
     chain: Vec<Encoding>,
+    /// Whether the text being analyzed is known to be code or a command.
+    pub(crate) is_certain: bool,
     offset: usize,
     fixed: Option<Range<usize>>,
     depth: usize,
@@ -200,6 +237,7 @@ impl OpCollector {
             file,
             role,
             chain: Vec::new(),
+            is_certain: role == Role::Script,
             offset,
             fixed: None,
             depth: 0,
@@ -213,13 +251,19 @@ impl OpCollector {
         Self { fixed: Some(span), ..Self::new(file, role, 0) }
     }
 
+    /// Returns the offset of the text being analyzed.
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
     pub(crate) fn add(&mut self, range: &Range<usize>, action: Action) {
         let span = self
             .fixed
             .clone()
             .unwrap_or_else(|| range.start + self.offset..range.end + self.offset);
         let (file, role, chain) = (self.file, self.role, self.chain.clone());
-        let op = Op { action, location: Location { file, span, role, chain } };
+        let location = Location { file, span, role, chain };
+        let op = Op { action, location, is_certain: self.is_certain };
         if self.ops.last() != Some(&op) {
             self.ops.push(op);
         }

@@ -166,27 +166,35 @@ impl PathClass {
         let is_part = |found: &aho_corasick::Match| {
             let known = KNOWN[found.pattern().as_usize()].0;
             let before = found.start().checked_sub(1).map(|at| path.as_bytes()[at]);
-            known.starts_with('/')
+            let after = path.as_bytes().get(found.end());
+            // `.azurewebsites.net` is not in `.azure`.
+            let is_longer = known.starts_with('.')
+                && !known.contains('/')
+                && after.is_some_and(u8::is_ascii_alphanumeric);
+            let starts = known.starts_with('/')
                 || known == ".pub"
-                || !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
+                || !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'}');
+            starts && !is_longer
         };
         let found = AUTOMATON.find_overlapping_iter(&path).filter(is_part);
         if let Some(first) = found.map(|found| found.pattern().as_usize()).min() {
             return KNOWN[first].1;
         }
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path);
-        // These folders contain keys and conversations.
-        if matches!(
-            name,
-            ".openclaw"
-                | ".clawdbot"
-                | ".moltbot"
-                | ".claude"
-                | ".codex"
-                | ".docker"
-                | ".kube"
-                | ".mozilla"
-        ) {
+        // These folders contain keys and conversations, if they are those of the user.
+        if path.contains('/')
+            && matches!(
+                name,
+                ".openclaw"
+                    | ".clawdbot"
+                    | ".moltbot"
+                    | ".claude"
+                    | ".codex"
+                    | ".docker"
+                    | ".kube"
+                    | ".mozilla"
+            )
+        {
             return Self::Secret;
         }
         if name == ".env"

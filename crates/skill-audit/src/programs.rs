@@ -1,9 +1,12 @@
 //! Models the programs that scripts start: what they read, send, run and print.
 
 mod dangers;
+mod install;
 mod interpret;
 mod network;
 mod texts;
+
+pub(crate) use install::{package_name, registry};
 
 use skill::interpreters::{self, InterpreterLanguage};
 
@@ -13,14 +16,21 @@ use crate::paths::PathClass;
 use crate::shell_code::{Invocation, Shell};
 use crate::value::{Taint, Value};
 use dangers::{dangers, keychain, persistence};
+pub(crate) use dangers::{erased, weakening_variable};
+use install::install;
 use interpret::interpret;
-use network::{connect, copy_to_remote, look_up, transfer};
+use network::{connect, copy_to_remote, look_up, publish, transfer};
 use texts::{encode_or_decode, environment, filter, print, reversed, translated};
 
 /// Returns a program's name without its folder, in lower case.
 pub(crate) fn base(text: &str) -> String {
     let name = text.trim().rsplit(['/', '\\']).next().unwrap_or(text).to_lowercase();
     name.strip_suffix(".exe").map(str::to_owned).unwrap_or(name)
+}
+
+/// Returns the program that a package is named after: `axis` for `@netlify/axis`.
+fn program_name(package: &str) -> String {
+    package.rsplit(['/', ':']).next().unwrap_or(package).to_lowercase()
 }
 
 /// Returns a remote address whose host is unknown.
@@ -68,17 +78,18 @@ pub(crate) fn wrapped(name: &str, words: &[Value]) -> usize {
 pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let range = call.range;
     let program = call.program.as_str();
-    if !program.is_empty() && !program.contains(UNKNOWN) {
-        collector.add(range, Action::Run { program: program.to_owned() });
-    } else {
-        collector.add(range, Action::Run { program: String::new() });
-    }
+    let name = if program.contains(UNKNOWN) { String::new() } else { program.to_owned() };
+    collector.add(range, Action::Run { program: name });
     dangers(call, collector);
     match interpreters::find_ignoring_case(program) {
         Some(known) if known.language == InterpreterLanguage::Awk => {
             return filter(shell, call, collector);
         }
         Some(known) if !known.code_flags.is_empty() => {
+            let is_python = known.language == InterpreterLanguage::Python;
+            if is_python && install::module(shell, call, collector) {
+                return Value::unknown();
+            }
             return interpret(shell, call, Some(known), collector);
         }
         Some(_) | None => {}
@@ -127,27 +138,16 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCo
         }
         "security" | "secret-tool" | "kwallet-query" | "keyctl" => keychain(call, collector),
         "crontab" | "launchctl" | "systemctl" | "schtasks" | "at" | "reg" => {
-            persistence(call, collector)
+            persistence(shell, call, collector)
         }
-        "pip" | "pip3" | "uv" | "pipx" | "npm" | "pnpm" | "yarn" | "npx" | "uvx" | "bunx"
-        | "cargo" | "gem" | "go" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk"
-        | "pacman" | "choco" | "winget" | "scoop" | "conda" | "mamba" | "poetry"
-        | "easy_install" | "clawhub" | "composer" => install(call, collector),
-        "git" if has(call, &["clone"]) => {
-            let from = call.args.iter().find_map(Value::remote);
-            if let Some(from) = from.filter(|from| {
-                !matches!(
-                    from.class,
-                    HostClass::Code | HostClass::Vendor | HostClass::Registry | HostClass::Local
-                )
-            }) {
-                collector.add(range, Action::Fetch(from.clone()));
-                shell.unpacked = Some(from);
-            }
-            Value::unknown()
+        _ if registry(program).is_some() => install(shell, call, collector),
+        "git" if has(call, &["clone", "fetch", "pull", "submodule", "ls-remote"]) => {
+            fetch_repository(shell, call, collector)
         }
+        "git" if has(call, &["archive", "bundle"]) => pack_repository(shell, call),
+        "gh" => publish(shell, call, collector),
         // These programs use keys legitimately, or do not read file contents.
-        "ssh" | "ssh-add" | "ssh-keygen" | "ssh-copy-id" | "git" | "gh" | "docker" | "kubectl"
+        "ssh" | "ssh-add" | "ssh-keygen" | "ssh-copy-id" | "git" | "docker" | "kubectl"
         | "chmod" | "ls" | "mkdir" | "touch" | "test" | "[" | "stat" | "find" | "code" | "vim"
         | "nano" => Value::unknown(),
         _ => {
@@ -161,6 +161,15 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCo
                 value.absorb(arg);
             }
             value.absorb(&call.stdin);
+            // The program may write the secret into a file: `exiftool -Comment="$TOKEN" logo.png`.
+            if !value.secrets().is_empty() {
+                let is_file = |arg: &&Value| {
+                    arg.text.contains('.') && !arg.text.starts_with('-') && arg.is_known()
+                };
+                for file in call.args.iter().filter(is_file) {
+                    shell.files.insert(file.text.trim().to_owned(), value.without_text());
+                }
+            }
             value
         }
     }
@@ -182,6 +191,35 @@ fn is_unpacking(call: &Invocation<'_>) -> bool {
     call.args.first().is_some_and(|arg| {
         arg.text.contains('x') && !arg.text.contains('.') && !arg.text.starts_with("--")
     }) || has(call, &["--extract", "-x"])
+}
+
+fn fetch_repository(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    collector: &mut OpCollector,
+) -> Value {
+    if let Some(from) =
+        call.args.iter().filter(|arg| arg.text.contains("://")).find_map(Value::remote)
+    {
+        collector.add(call.range, Action::Fetch(from.clone()));
+        let is_usual = matches!(
+            from.class,
+            HostClass::Code | HostClass::Vendor | HostClass::Registry | HostClass::Local
+        );
+        if has(call, &["clone"]) && !is_usual {
+            shell.unpacked = Some(from);
+        }
+    }
+    Value::unknown()
+}
+
+/// Packs the whole repository, with its history.
+fn pack_repository(shell: &mut Shell, call: &Invocation<'_>) -> Value {
+    let content = Value::unknown().with(Taint::Workspace);
+    let names = call.args.iter().filter(|arg| arg.text.contains('.') && !arg.text.starts_with('-'));
+    let names: Vec<String> = names.map(|arg| arg.text.trim().to_owned()).collect();
+    names.into_iter().for_each(|name| drop(shell.files.insert(name, content.clone())));
+    content
 }
 
 /// Files from a downloaded archive come from its host. Archives from well-known hosts are common and not tracked.
@@ -209,6 +247,13 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCollector) -
             content.absorb(&read);
         }
         content.absorb(file);
+    }
+    let is_archive = matches!(call.program.as_str(), "tar" | "zip" | "7z");
+    let is_whole = |arg: &Value| {
+        matches!(arg.text.trim_end_matches("/*").trim_end_matches('/'), "." | "~" | ".." | "/home")
+    };
+    if is_archive && call.args.iter().any(is_whole) {
+        content.taints.insert(Taint::Workspace);
     }
     let target = match call.program.as_str() {
         "tar" => {
@@ -239,37 +284,4 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCollector) -
         }
     }
     content
-}
-
-fn install(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
-    let words: Vec<&Value> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-    let verbs = [
-        "install", "i", "add", "get", "pip", "tool", "global", "dlx", "x", "exec", "create",
-        "init", "run",
-    ];
-    let is_runner = matches!(call.program.as_str(), "npx" | "uvx" | "bunx");
-    let installs = is_runner
-        || words.iter().any(|word| {
-            matches!(word.text.as_str(), "install" | "i" | "add" | "get" | "dlx" | "exec" | "x")
-        });
-    if installs && let Some(what) = words.iter().find(|word| !verbs.contains(&word.text.as_str())) {
-        collector
-            .add(call.range, Action::Install { by: call.program.clone(), what: what.text.clone() });
-        let source = call.args.iter().filter_map(|arg| {
-            let text = arg.text.strip_prefix("git+").unwrap_or(&arg.text);
-            let text = text.rsplit_once('=').map_or(text, |(_, value)| value);
-            Remote::parse(text).filter(|_| text.contains("://"))
-        });
-        for from in source {
-            collector.add(call.range, Action::Fetch(from.clone()));
-            if !matches!(
-                from.class,
-                HostClass::Registry | HostClass::Code | HostClass::Vendor | HostClass::Local
-            ) {
-                collector
-                    .add(call.range, Action::Install { by: call.program.clone(), what: from.text });
-            }
-        }
-    }
-    Value::unknown()
 }

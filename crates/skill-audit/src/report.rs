@@ -7,8 +7,10 @@ use skill::capabilities::{CapabilityExtents, Declared, Extent};
 use skill::{Digest, Source};
 
 use crate::artifact::{File, FileKind};
-use crate::excerpt;
-use crate::finding::{Finding, FlowStep, Verdict, verdict};
+use crate::contained::{InternalError, contained};
+use crate::contents::{Contents, asset_word, contents};
+use crate::excerpt::{self, slice};
+use crate::finding::{Finding, FlowStep, LineRange, Verdict, verdict};
 use crate::inspect::{InspectedFile, inspect, trace};
 use crate::observed::{Observed, ObservedKind, observed};
 use crate::op::{Location, Role};
@@ -33,6 +35,8 @@ pub struct Report {
     pub observed: Observed,
     /// The number of audited files.
     pub files: usize,
+    /// The number of files that contain no code, by type: `font`, `image`.
+    pub assets: BTreeMap<String, usize>,
 }
 
 /// The report on one exact bundle.
@@ -65,6 +69,21 @@ impl Report {
         }
     }
 
+    /// Returns the number of files, and of those without code: `60 files (54 fonts, 2 images)`.
+    pub fn described_files(&self) -> String {
+        let counted = |count: usize, noun: &str| match (count, noun.split_once(' ')) {
+            (1, _) => format!("1 {noun}"),
+            (_, Some((first, rest))) if rest.starts_with("of ") => {
+                format!("{count} {first}s {rest}")
+            }
+            _ => format!("{count} {noun}s"),
+        };
+        let files = counted(self.files, "file");
+        let assets: Vec<String> =
+            self.assets.iter().map(|(noun, count)| counted(*count, noun)).collect();
+        if assets.is_empty() { files } else { format!("{files} ({})", assets.join(", ")) }
+    }
+
     /// Suppresses the findings for which `reason` returns a reason, and updates the verdict.
     pub fn suppress(&mut self, reason: impl Fn(&Finding) -> Option<String>) {
         let (mut kept, mut suppressed) = (Vec::new(), Vec::new());
@@ -86,8 +105,54 @@ const MAX_BYTES: usize = 256 << 20;
 /// Below this size, starting threads takes longer than it saves.
 const MIN_PARALLEL_BYTES: usize = 128 << 10;
 
-/// Audits the files of a skill. `name` is used if the frontmatter has none.
+/// Audits the files of a skill. `name` is used if the frontmatter has none. An internal error of the audit is a finding
+/// that makes the skill UNANALYZABLE.
 pub fn audit(name: &str, files: &[File<'_>]) -> Report {
+    contained_audit(name, files, audit_files)
+}
+
+fn contained_audit(
+    name: &str,
+    files: &[File<'_>],
+    audit: impl FnOnce(&str, &[File<'_>]) -> Result<Report, InternalError>,
+) -> Report {
+    let report = contained(|| audit(name, files)).flatten();
+    report.unwrap_or_else(|error| failed(name, files, error))
+}
+
+/// Returns the report on a skill whose audit failed.
+fn failed(name: &str, files: &[File<'_>], error: InternalError) -> Report {
+    let at = error.location.map(|at| format!(" at {at}")).unwrap_or_default();
+    let first = files.iter().map(|file| file.path).min();
+    let finding = Finding {
+        rule: RuleId::AUDIT_FAILED.rule(),
+        severity: RuleId::AUDIT_FAILED.rule().severity,
+        blocks: false,
+        file: first.unwrap_or(skill::SKILL_FILE).to_owned(),
+        location: LineRange { line: 1, column: 1, end_line: 1 },
+        role: Role::Data,
+        chain: Vec::new(),
+        message: format!(
+            "the audit of this skill failed with an internal error{at}; please report it with a copy of the skill"
+        ),
+        evidence: String::new(),
+        flow: Vec::new(),
+        lowered: None,
+    };
+    let findings = vec![finding];
+    Report {
+        name: name.to_owned(),
+        verdict: verdict(&findings),
+        findings,
+        suppressed: Vec::new(),
+        declared: Declared::default().extents(),
+        observed: Observed::default(),
+        files: files.len(),
+        assets: BTreeMap::new(),
+    }
+}
+
+fn audit_files(name: &str, files: &[File<'_>]) -> Result<Report, InternalError> {
     let mut files = files.to_vec();
     files.sort_by_key(|file| file.path);
     let all: usize = files.iter().map(|file| file.bytes.len()).sum();
@@ -105,7 +170,8 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
         files.sort_by_key(|file| file.path);
     }
     let mut read: Vec<InspectedFile<'_>> = if all > MIN_PARALLEL_BYTES {
-        files.par_iter().map(|file| inspect(*file)).collect()
+        // A panic must not unwind through other work of the thread pool.
+        files.par_iter().map(|file| contained(|| inspect(*file))).collect::<Result<_, _>>()?
     } else {
         files.iter().map(|file| inspect(*file)).collect()
     };
@@ -134,7 +200,33 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     let findings = findings(&skill, hits);
     let verdict = verdict(&findings);
     let (declared, files) = (declared.extents(), files.len());
-    Report { name: shown, verdict, findings, suppressed: Vec::new(), declared, observed, files }
+    Ok(Report {
+        name: shown,
+        verdict,
+        findings,
+        suppressed: Vec::new(),
+        declared,
+        observed,
+        files,
+        assets: assets(&read),
+    })
+}
+
+/// Counts the files that contain no code.
+fn assets(files: &[InspectedFile<'_>]) -> BTreeMap<String, usize> {
+    let mut assets = BTreeMap::new();
+    for file in files {
+        let word = match file.kind {
+            FileKind::Media => asset_word(file.file.path, file.file.bytes),
+            FileKind::Document => "document",
+            FileKind::Archive if contents(file.file.bytes) == Contents::Assets => {
+                "archive of assets"
+            }
+            _ => continue,
+        };
+        *assets.entry(word.to_owned()).or_insert(0) += 1;
+    }
+    assets
 }
 
 fn importance(file: &File<'_>) -> u8 {
@@ -265,7 +357,7 @@ fn evidence(text: &str, at: &Location) -> String {
     let from = excerpt::floor(text, line.start.max(start.saturating_sub(MAX_EVIDENCE / 2)));
     let to = excerpt::floor(text, line.end.min(start + MAX_EVIDENCE));
     let (from, to) = whole_words(text, from, to.max(from));
-    let shown: String = text[from..to]
+    let shown: String = slice(text, from..to)
         .trim()
         .chars()
         .map(|c| if skill::is_unsafe_to_show(c) || skill::is_invisible(c) { '\u{fffd}' } else { c })
@@ -312,4 +404,20 @@ pub(crate) fn redacted(text: &str) -> String {
         Regex::new(r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?-u:\b)sk-[A-Za-z0-9_-]{20,}|sk-(?:proj|ant|svcacct)-[A-Za-z0-9_-]{16,}|AKIA[0-9A-Z]{16}|xox[abps]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,}|glpat-[A-Za-z0-9_-]{16,}").expect("the pattern is valid")
     });
     SECRET.replace_all(text, "[secret]").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_makes_only_its_own_skill_unanalyzable() {
+        let files = [File { path: "SKILL.md", bytes: b"Plain words.", is_executable: false }];
+        let report = contained_audit("broken", &files, |_, _| panic!("an error in a rule"));
+        assert_eq!((report.name.as_str(), report.verdict), ("broken", Verdict::Unanalyzable));
+        let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+        assert_eq!(finding.rule.id, RuleId::AUDIT_FAILED);
+        assert!(finding.message.contains("please report it"), "{}", finding.message);
+        assert_eq!(audit("fine", &files).verdict, Verdict::Pass);
+    }
 }

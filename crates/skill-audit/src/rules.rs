@@ -1,13 +1,16 @@
 //! The audit rules. Every rule describes what it finds, with an example and a fix; docs/audit-rules.md is generated
 //! from these texts.
 
+mod archives;
 mod catalogue;
 mod code;
+mod conduct;
 mod delivery;
 mod instructions;
 mod letters;
 mod opaque;
 mod packages;
+mod steps;
 
 use std::fmt;
 
@@ -22,7 +25,7 @@ use crate::topic::SkillTopic;
 pub use catalogue::RULES;
 
 /// The version of the rule set. Verdicts stored under another version are recomputed.
-pub const RULESET: u32 = 4;
+pub const RULESET: u32 = 5;
 
 /// The stable ID of a rule: `DEL-01`. Only rules in the catalogue have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +36,9 @@ impl RuleId {
     pub const UNDECLARED: Self = Self("CAP-01");
     /// A skill has scripts but declares no capabilities.
     pub const NOTHING_DECLARED: Self = Self("CAP-02");
+
+    /// The audit of a skill failed with an internal error.
+    pub const AUDIT_FAILED: Self = Self("OPQ-03");
 
     /// Parses the ID of a rule in the catalogue.
     pub fn parse(id: &str) -> Option<Self> {
@@ -141,6 +147,11 @@ impl Hit {
         self
     }
 
+    pub(crate) fn not_blocking(mut self) -> Self {
+        self.blocks = false;
+        self
+    }
+
     /// Lowers the severity if the text only quotes the attack.
     pub(crate) fn unless_quoted(mut self, skill: &Skill<'_>) -> Self {
         if let Some(reason) = skill.quote_reason(&self.location) {
@@ -210,8 +221,11 @@ impl Skill<'_> {
 pub(crate) fn apply(skill: &Skill<'_>) -> Vec<Hit> {
     let mut hits = Vec::new();
     delivery::find(skill, &mut hits);
+    archives::find(skill, &mut hits);
+    steps::find(skill, &mut hits);
     code::find(skill, &mut hits);
     instructions::find(skill, &mut hits);
+    conduct::find(skill, &mut hits);
     letters::find(skill, &mut hits);
     opaque::find(skill, &mut hits);
     packages::find(skill, &mut hits);

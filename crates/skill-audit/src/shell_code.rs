@@ -7,6 +7,7 @@ use std::sync::Arc;
 use shell::sketch::{Direction, Piece, Pipeline, Script, Stage, Text, sketch};
 
 use crate::decode::Encoding;
+use crate::evidence::{self, Familiarity};
 use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
@@ -100,6 +101,9 @@ impl Shell {
             // A variable named like a secret is one, even if it is set to a placeholder.
             if crate::topic::is_secret_name(name) {
                 value.taints.insert(Taint::Variable(name.clone()));
+            }
+            if let Some((what, protection)) = programs::weakening_variable(name, &value.text) {
+                collector.add(&stage.range, Action::Weaken { what: what.to_owned(), protection });
             }
             let value = self.bounded(value, collector);
             self.variables.insert(name.clone(), value);
@@ -258,7 +262,17 @@ impl Shell {
         {
             return;
         }
+        let is_emptied = content.text.trim().is_empty() && content.taints.is_empty();
+        if let Some((what, protection)) = programs::erased(path).filter(|_| is_emptied) {
+            collector.add(range, Action::Weaken { what: what.to_owned(), protection });
+        }
         collector.add(range, Action::Write { path: path.to_owned(), text: content.text.clone() });
+        if let Some(from) = content.fetched() {
+            collector.add(range, Action::Save { from: from.clone(), path: path.to_owned() });
+        }
+        if PathClass::of(path).is_persistent() {
+            trace_started(&content.text, range, collector);
+        }
         let stored = self.bounded(content.clone(), collector);
         self.files.insert(path.to_owned(), stored);
         // Text that looks like a script is traced as one.
@@ -292,6 +306,9 @@ impl Shell {
             if skipped == 0 {
                 break;
             }
+            if evidence::familiarity(&name) != Some(Familiarity::Builtin) {
+                collector.add(range, Action::Run { program: name.clone() });
+            }
             if name == "xargs" {
                 // xargs turns its input into arguments.
                 words.push(std::mem::take(&mut stdin));
@@ -314,12 +331,17 @@ impl Shell {
                 collector,
             );
         }
+        if program.text.contains('/') || program.text.starts_with('.') {
+            collector.add(range, Action::Execute { path: program.text.trim().to_owned() });
+        }
         // A program run by its path after an archive was extracted came out of that archive.
         let path = program.text.trim();
         let is_own = path.contains('/')
             && !["/usr/", "/bin/", "/sbin/", "/opt/", "/etc/"]
                 .iter()
-                .any(|start| path.starts_with(start));
+                .any(|start| path.starts_with(start))
+            && !path.contains("://")
+            && !path.contains(['[', ']', '(', ')']);
         if let Some(from) = self.unpacked.clone().filter(|_| is_own) {
             collector.add(range, Action::RunFetched { from, by: path.to_owned() });
         }
@@ -364,6 +386,47 @@ impl Shell {
             Language::Other => crate::generic::generic_code(&text, collector),
         });
     }
+}
+
+/// Traces the commands in a file that is run at a login, on a schedule or by a hook.
+pub(crate) fn trace_started(text: &str, range: &Range<usize>, collector: &mut OpCollector) {
+    const MAX_LINES: usize = 200;
+    for line in text.lines().take(MAX_LINES) {
+        let line = line.trim().trim_matches(UNKNOWN);
+        let command = line
+            .split_once("ExecStart=")
+            .map_or_else(|| after_schedule(line), |(_, command)| command);
+        if command.is_empty() || command.starts_with('#') || !collector.count_nested(command.len())
+        {
+            continue;
+        }
+        collector.inside(range, &[], |collector| {
+            if let Some(script) = sketch(command) {
+                Shell::default().script(&script, &Value::default(), collector);
+            }
+        });
+    }
+}
+
+/// Returns the command of a line in a crontab, or the whole line.
+fn after_schedule(line: &str) -> &str {
+    let is_field = |word: &str| {
+        word.starts_with(['*', '@'])
+            || word.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '-' | '/' | '*'))
+    };
+    let mut rest = line;
+    for _ in 0..5 {
+        let Some((word, after)) =
+            rest.split_once(char::is_whitespace).filter(|(word, _)| is_field(word))
+        else {
+            break;
+        };
+        rest = after.trim_start();
+        if word.starts_with('@') {
+            break;
+        }
+    }
+    rest
 }
 
 /// Code that a program executes.

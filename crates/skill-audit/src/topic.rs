@@ -65,6 +65,27 @@ impl SkillTopic {
         !CHEAP_TLDS.contains(&end) && self.mentions(label)
     }
 
+    /// Returns true if the skill is about copying files to other machines.
+    pub(crate) fn is_about_copies(&self) -> bool {
+        const WORDS: [&str; 14] = [
+            "backup",
+            "backups",
+            "deploy",
+            "deploys",
+            "deployment",
+            "upload",
+            "uploads",
+            "publish",
+            "release",
+            "sync",
+            "archive",
+            "mirror",
+            "snapshot",
+            "hosting",
+        ];
+        self.words.iter().any(|word| WORDS.contains(&word.as_str()))
+    }
+
     /// Returns true if the skill mentions a name, with or without a common prefix or suffix.
     pub(crate) fn mentions(&self, label: &str) -> bool {
         let plain: String =
@@ -156,6 +177,10 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         "SEED",
         "COOKIE",
         "AUTH",
+        "DATABASE_URL",
+        "DSN",
+        "CONNECTION_STRING",
+        "KUBECONFIG",
     ]
     .iter()
     .any(|word| name.contains(word))

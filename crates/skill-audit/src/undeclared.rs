@@ -2,6 +2,7 @@
 
 use skill::capabilities::{Anchor, AnchoredFolder, CapabilityKind, Cover, Declared, Host, Reach};
 
+use crate::evidence::{Familiarity, familiarity};
 use crate::finding::Severity;
 use crate::inspect::InspectedFile;
 use crate::observed::{Observed, ObservedKind, WORKSPACE};
@@ -24,8 +25,14 @@ pub(crate) fn undeclared(skill: &Skill<'_>, declared: &Declared, observed: &Obse
     }
     let compare = |kind: CapabilityKind| {
         let used = observed.scripts.get(&ObservedKind::Capability(kind)).into_iter().flatten();
-        let missing: Vec<&str> =
-            used.map(String::as_str).filter(|item| !is_declared(declared, kind, item)).collect();
+        // Every script uses `cat` and `grep`; nobody declares them.
+        let is_common = |item: &str| {
+            kind == CapabilityKind::Exec && familiarity(item) == Some(Familiarity::Common)
+        };
+        let missing: Vec<&str> = used
+            .map(String::as_str)
+            .filter(|item| !is_common(item) && !is_declared(declared, kind, item))
+            .collect();
         let message =
             format!("scripts use `{kind}` beyond what is declared: {}", missing.join(", "));
         let hit = || Hit::of(RuleId::UNDECLARED, at(), message).severity(severity(kind));

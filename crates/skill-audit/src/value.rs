@@ -21,6 +21,8 @@ pub enum Taint {
     Decoded(Encoding),
     /// The name of the machine, its user or its addresses.
     Machine,
+    /// An archive of the whole workspace or home folder.
+    Workspace,
 }
 
 impl Taint {
@@ -33,6 +35,7 @@ impl Taint {
             Self::Fetched(remote) => format!("the response from {}", remote.host),
             Self::Decoded(encoding) => format!("decoded text ({})", encoding.as_str()),
             Self::Machine => "the host name or user name".to_owned(),
+            Self::Workspace => "an archive of the whole workspace".to_owned(),
         }
     }
 }
@@ -47,6 +50,8 @@ pub(crate) struct Value {
     pub(crate) made_by: Option<String>,
     /// The items of a literal list.
     pub(crate) items: Vec<Value>,
+    /// The secrets in the fields of a literal object, by name.
+    pub(crate) fields: Vec<(String, BTreeSet<Taint>)>,
 }
 
 /// The maximum text of a value.
@@ -120,10 +125,22 @@ impl Value {
     pub(crate) fn secrets(&self) -> Vec<Taint> {
         let is_secret = |taint: &&Taint| match taint {
             Taint::File(class, _) => class.is_secret(),
-            Taint::Variable(_) | Taint::Environment => true,
+            Taint::Variable(_) | Taint::Environment | Taint::Workspace => true,
             Taint::Fetched(_) | Taint::Decoded(_) | Taint::Machine => false,
         };
         self.taints.iter().filter(is_secret).cloned().collect()
+    }
+
+    /// Returns the taints of all fields but those that authenticate: `Authorization`, `X-API-Key`.
+    pub(crate) fn foreign_fields(&self) -> BTreeSet<Taint> {
+        let authenticates = |name: &str| {
+            let name = name.to_lowercase();
+            ["auth", "key", "token", "cookie", "secret", "credential"]
+                .iter()
+                .any(|word| name.contains(word))
+        };
+        let foreign = self.fields.iter().filter(|(name, _)| !authenticates(name));
+        foreign.flat_map(|(_, taints)| taints.iter().cloned()).collect()
     }
 
     pub(crate) fn fetched(&self) -> Option<&Remote> {

@@ -23,6 +23,8 @@ pub enum ColorChoice {
 /// The output streams of a command.
 #[derive(Debug)]
 pub struct Ui {
+    /// Whether standard output has color.
+    pub palette: Palette,
     /// Whether standard error has color.
     pub error_palette: Palette,
     /// The width of standard output in columns; `None` if it is not a terminal.
@@ -41,6 +43,7 @@ impl Ui {
             ColorChoice::Auto | ColorChoice::Never => Palette::Plain,
         };
         Self {
+            palette: palette(io::stdout().is_terminal()),
             error_palette: palette(io::stderr().is_terminal()),
             width: width(),
             is_quiet: false,

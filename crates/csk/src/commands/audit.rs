@@ -15,7 +15,9 @@ use skill_audit::{RULES, Rule};
 use skill_state::audit::AuditPolicy;
 use term::{Failure, HelpText, safe_line};
 
-use inspect::{InspectedSkill, fails, inspect};
+use show::{Detail, Style};
+
+use inspect::{InspectedSkill, SourceText, fails, inspect};
 
 use crate::commands::install::network;
 use crate::context::Context;
@@ -34,6 +36,10 @@ Verdicts:
   UNANALYZABLE  contains files that cannot be inspected: binaries, archives, packed code
   BLOCK         do not install
 A revoked skill is always shown as REVOKED.
+
+For one skill, csk prints what it runs, installs and reaches, and every finding with its reason and
+fix. For several, it prints a table, and the findings of those that need attention; `--details`
+prints everything. `--json` has all capabilities.
 
 Targets:
   (none)        the enclosing project's skills
@@ -57,6 +63,7 @@ Your decisions are stored only in csk's home folder; a skill cannot ship decisio
     examples: &[
         "csk audit",
         "csk audit ./skills/pdf",
+        "csk audit ./skills --details",
         "csk audit acme/skills",
         "csk audit https://github.com/acme/skills/tree/main/skills/pdf",
         "csk audit skill-pdf@v1.2.0 --json",
@@ -102,8 +109,17 @@ pub(crate) struct AuditArgs {
     /// Do not use the network; use only repositories that are already cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     offline: bool,
+    /// Show everything about every skill, not only about those that need attention
+    #[arg(long, conflicts_with_all = ["json", "sarif", "html", "explain", "allow", "revoke", "suppress"])]
+    details: bool,
     #[command(flatten)]
     report: ReportArgs,
+}
+
+impl AuditArgs {
+    fn detail(&self) -> Detail {
+        if self.details { Detail::All } else { Detail::Summary }
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -132,6 +148,13 @@ struct ReportArgs {
     strict: bool,
 }
 
+impl ReportArgs {
+    /// Only the page shows source text.
+    fn source_text(&self) -> SourceText {
+        if self.html { SourceText::Keep } else { SourceText::Drop }
+    }
+}
+
 pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         Some(AuditCommand::List(args)) => return list::list(context, args),
@@ -158,13 +181,17 @@ pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> anyhow::Result<E
     for problem in &found.problems {
         context.ui.error(&format!("error: not audited: {}\n", safe_line(problem)))?;
     }
-    let is_incomplete = !found.problems.is_empty();
-    let inspected = inspect(context, found.skills, &policy)?;
+    let inspection = inspect(context, found.skills, &policy, args.report.source_text())?;
+    for problem in &inspection.problems {
+        context.ui.error(&format!("error: not audited: {}\n", safe_line(problem)))?;
+    }
+    let is_incomplete = !found.problems.is_empty() || !inspection.problems.is_empty();
+    let inspected = inspection.skills;
     if let Some(fingerprint) = &args.suppress {
         let expires = args.expires.as_deref();
         return policy::suppress(context, &inspected, fingerprint, &reason, expires);
     }
-    write(context, &args.report, &inspected)?;
+    write(context, &args.report, args.detail(), &inspected)?;
     let has_failed = inspected.iter().any(|one| fails(&args.report, &policy, one));
     Ok(ExitCode::failed_if(is_incomplete || has_failed))
 }
@@ -196,21 +223,22 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow
             .with_hint("specify one skill on each side")
             .into());
     }
-    let old = inspect(context, old, policy)?;
-    let mut new = inspect(context, new, policy)?;
+    let old = inspect(context, old, policy, SourceText::Drop)?.complete()?;
+    let mut new = inspect(context, new, policy, args.report.source_text())?.complete()?;
     for (index, one) in new.iter_mut().enumerate() {
         let same = old.iter().find(|old| old.report().name == one.report().name);
         if let Some(old) = same.or(old.get(index)) {
             one.audited.previous = Some(old.audited.found.clone());
         }
     }
-    write(context, &args.report, &new)?;
+    write(context, &args.report, args.detail(), &new)?;
     Ok(ExitCode::failed_if(new.iter().any(|one| fails(&args.report, policy, one))))
 }
 
 fn write(
     context: &mut Context,
     args: &ReportArgs,
+    detail: Detail,
     inspected: &[InspectedSkill],
 ) -> anyhow::Result<()> {
     let text = if args.json {
@@ -223,15 +251,15 @@ fn write(
         text.push('\n');
         text
     } else if args.html {
-        let sources: Vec<Vec<(String, String)>> = inspected.iter().map(texts).collect();
-        let sources: Vec<Vec<Source<'_>>> = sources
+        let sources: Vec<Vec<Source<'_>>> = inspected
             .iter()
-            .map(|files| files.iter().map(|(path, text)| Source { path, text }).collect())
+            .map(|one| one.sources.iter().map(|(path, text)| Source { path, text }).collect())
             .collect();
         let all: Vec<AuditedSkill> = inspected.iter().map(|one| one.audited.clone()).collect();
         html(&all, &sources)
     } else {
-        show::text(inspected, context.ui.width)
+        let palette = context.ui.palette;
+        show::text(inspected, Style { width: context.ui.width, palette, detail })
     };
     match &args.output {
         None => Ok(context.ui.out(&text)?),
@@ -241,16 +269,6 @@ fn write(
             Ok(context.ui.error(&format!("wrote {file}\n"))?)
         }
     }
-}
-
-/// Returns path and text of the files of a skill that have findings.
-fn texts(inspected: &InspectedSkill) -> Vec<(String, String)> {
-    let has_finding =
-        |path: &str| inspected.report().findings.iter().any(|finding| finding.file == path);
-    let files = inspected.bundle.files.iter().filter(|(path, ..)| has_finding(path));
-    files
-        .map(|(path, bytes, _)| (path.clone(), String::from_utf8_lossy(bytes).into_owned()))
-        .collect()
 }
 
 fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> anyhow::Result<ExitCode> {

@@ -67,6 +67,14 @@ impl Program {
                 Value::unknown()
             }
             CallEffect::Open => self.open(&first, call, collector),
+            CallEffect::Variable if !first.items.is_empty() => {
+                let mut value = Value::unknown();
+                for name in first.items.iter().filter(|name| name.is_known()) {
+                    collector.add(call.range, Action::Variable(Some(name.text.clone())));
+                    value.taints.insert(Taint::Variable(name.text.clone()));
+                }
+                value
+            }
             CallEffect::Variable => {
                 let name = first.is_known().then(|| first.text.clone());
                 collector.add(call.range, Action::Variable(name));
@@ -98,8 +106,15 @@ impl Program {
                 Value::unknown()
             }
             CallEffect::Remove => {
+                if let Some((what, protection)) = crate::programs::erased(&first.text) {
+                    collector.add(call.range, Action::Weaken { what: what.to_owned(), protection });
+                }
                 let path = first.text.trim_end_matches('/');
-                if matches!(path, "" | "~" | "/home" | "/etc" | "/usr") && !first.text.is_empty() {
+                let is_recursive = matches!(call.name, "shutil.rmtree" | "fs.rmSync");
+                if is_recursive
+                    && matches!(path, "" | "~" | "/home" | "/etc" | "/usr")
+                    && !first.text.is_empty()
+                {
                     collector.add(
                         call.range,
                         Action::Destroy { what: format!("everything in `{}`", first.text) },
@@ -115,23 +130,7 @@ impl Program {
             }
             CallEffect::Characters => characters(call.args),
             CallEffect::Format => formatted(first, call),
-            CallEffect::Object => {
-                // Sending a token in a header is how every API authenticates.
-                const HEADERS: [&str; 4] = ["headers", "auth", "Authorization", "agent"];
-                let mut value = Value::unknown();
-                let host = ["hostname", "host", "url"].iter().find_map(|name| call.named(name));
-                if let Some(host) = host.filter(|host| host.is_known() && host.text.contains('.')) {
-                    let is_whole = host.text.contains("://");
-                    value.text =
-                        if is_whole { host.text } else { format!("https://{}", host.text) };
-                }
-                for (name, part) in call.args {
-                    if !name.as_deref().is_some_and(|name| HEADERS.contains(&name)) {
-                        value.absorb(part);
-                    }
-                }
-                value
-            }
+            CallEffect::Object => object(call),
             CallEffect::Pass => {
                 let mut value = first;
                 value.absorb(&call.all());
@@ -256,6 +255,12 @@ impl Program {
         collector: &mut OpCollector,
     ) {
         collector.add(range, Action::Write { path: path.text.clone(), text: content.text.clone() });
+        if let Some(from) = content.fetched() {
+            collector.add(range, Action::Save { from: from.clone(), path: path.text.clone() });
+        }
+        if PathClass::of(&path.text).is_persistent() {
+            crate::shell_code::trace_started(&content.text, range, collector);
+        }
         self.files.insert(path.text.clone(), content.clone());
     }
 }
@@ -277,6 +282,30 @@ fn evaluate_text(first: &Value, call: &Call<'_>, collector: &mut OpCollector) ->
     let language = if is_javascript { Language::JavaScript } else { Language::Python };
     Shell::default().run_code(&Code { text: &code, by: name, language }, call.range, collector);
     Value::unknown()
+}
+
+/// Returns an object literal: its address, if it has one, and the secrets in its fields.
+fn object(call: &Call<'_>) -> Value {
+    // Sending a token in a header is how every API authenticates.
+    const HEADERS: [&str; 4] = ["headers", "auth", "Authorization", "agent"];
+    let mut value = Value::unknown();
+    let host = ["hostname", "host", "url"].iter().find_map(|name| call.named(name));
+    if let Some(host) = host.filter(|host| host.is_known() && host.text.contains('.')) {
+        let is_whole = host.text.contains("://");
+        value.text = if is_whole { host.text } else { format!("https://{}", host.text) };
+    }
+    for (name, part) in call.args {
+        match name.as_deref() {
+            // A header of another name can carry anything.
+            Some("headers") => value.taints.extend(part.foreign_fields()),
+            Some(name) if HEADERS.contains(&name) => {}
+            Some(_) | None => value.absorb(part),
+        }
+        if let Some(name) = name.as_ref().filter(|_| !part.taints.is_empty()) {
+            value.fields.push((name.clone(), part.taints.clone()));
+        }
+    }
+    value
 }
 
 /// Fills the placeholders of `"%s" % x`.

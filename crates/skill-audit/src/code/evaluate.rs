@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::calls::Call;
-use super::library::{CallEffect, call_effect, method_effect};
+use super::library::{CallEffect, call_effect, is_client, method_effect};
 use super::{Arg, Expr, Step};
 use crate::decode::Encoding;
-use crate::hosts::UNKNOWN;
+use crate::excerpt::slice;
+use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Action, OpCollector};
 use crate::value::{Taint, Value};
 
@@ -57,7 +58,7 @@ pub(crate) struct Program {
     parameters: HashMap<String, Vec<String>>,
     returns: HashMap<String, Value>,
     /// The addresses of open connections, by variable.
-    pub(super) connections: HashMap<String, crate::hosts::Remote>,
+    pub(super) connections: HashMap<String, Remote>,
     /// The content of files that the program wrote.
     pub(super) files: BTreeMap<String, Value>,
     pub(super) redirected: usize,
@@ -65,6 +66,87 @@ pub(crate) struct Program {
     kept: usize,
     decoded: usize,
     is_truncated: bool,
+}
+
+/// Methods that store their arguments in the object.
+const MUTATING: [&str; 14] = [
+    "add_text",
+    "add_itxt",
+    "append",
+    "add",
+    "update",
+    "extend",
+    "insert",
+    "set",
+    "push",
+    "setdefault",
+    "writestr",
+    "write",
+    "add_header",
+    "addfile",
+];
+
+/// Functions that take addresses but contact nobody.
+const QUIET: [&str; 44] = [
+    "print",
+    "log",
+    "info",
+    "warning",
+    "warn",
+    "error",
+    "debug",
+    "exception",
+    "append",
+    "add",
+    "startswith",
+    "endswith",
+    "replace",
+    "format",
+    "join",
+    "urljoin",
+    "urlparse",
+    "URL",
+    "split",
+    "push",
+    "includes",
+    "startsWith",
+    "add_argument",
+    "write",
+    "writeFileSync",
+    "setdefault",
+    "get",
+    "Error",
+    "ValueError",
+    "RuntimeError",
+    "Exception",
+    "compile",
+    "match",
+    "search",
+    "sub",
+    "test",
+    "echo",
+    "input",
+    "Namespace",
+    "link",
+    "add_hyperlink",
+    "field",
+    "Field",
+    "describe",
+];
+
+/// Returns the host that a call contacts: a whole address as its first argument, or as the base of an API client.
+fn contacted(name: &str, args: &[(Option<String>, Value)]) -> Option<Remote> {
+    const BASES: [&str; 7] =
+        ["base_url", "baseURL", "baseUrl", "api_base", "endpoint", "server_url", "azure_endpoint"];
+    let short = name.rsplit('.').next().unwrap_or(name);
+    let is_base = |name: &Option<String>| name.as_deref().is_some_and(|name| BASES.contains(&name));
+    let base = args.iter().find(|(name, _)| is_base(name)).map(|(_, value)| value);
+    let first = args.first().filter(|(name, _)| name.is_none()).map(|(_, value)| value);
+    let first = first.filter(|_| !QUIET.contains(&short) && name != "{}");
+    let address = base
+        .or(first)
+        .filter(|value| value.text.starts_with("http") && value.text.contains("://"))?;
+    address.remote().filter(|remote| remote.class != HostClass::Local)
 }
 
 /// A second pass uses values from the first: functions can be defined after their calls.
@@ -190,7 +272,7 @@ impl Program {
                 Some(means) => means.clone(),
                 // An alias: `f = os.system`.
                 None => match self.values.get(name).and_then(|value| value.made_by.clone()) {
-                    Some(made_by) if made_by.starts_with('=') => made_by[1..].to_owned(),
+                    Some(made_by) if made_by.starts_with('=') => slice(&made_by, 1..).to_owned(),
                     _ => name.clone(),
                 },
             }),
@@ -354,6 +436,14 @@ impl Program {
         let at = self.value(index, collector);
         let is_environment =
             matches!(self.name(object, collector).as_deref(), Some("os.environ" | "process.env"));
+        if is_environment && !at.items.is_empty() {
+            let mut value = Value::unknown();
+            for name in at.items.iter().filter(|name| name.is_known()) {
+                collector.add(&(0..0), Action::Variable(Some(name.text.clone())));
+                value.taints.insert(Taint::Variable(name.text.clone()));
+            }
+            return value;
+        }
         if is_environment {
             let name = at.is_known().then(|| at.text.clone());
             collector.add(&(0..0), Action::Variable(name.clone()));
@@ -389,6 +479,22 @@ impl Program {
                 value.made_by = value.made_by.or_else(|| Some(name.clone()));
                 return value;
             }
+            if is_client(name) {
+                let base = values
+                    .iter()
+                    .find(|(name, _)| matches!(name.as_deref(), Some("base_url" | "baseURL")));
+                let base =
+                    base.map(|(_, value)| value).or_else(|| values.first().map(|(_, value)| value));
+                let address =
+                    base.filter(|value| value.remote().is_some()).map(|value| value.text.clone());
+                let mut value = Value {
+                    text: address.unwrap_or_else(|| UNKNOWN.to_string()),
+                    ..Value::default()
+                };
+                values.iter().for_each(|(_, arg)| value.absorb(arg));
+                value.made_by = Some(name.clone());
+                return value;
+            }
             if let Some((module, what)) = self.sibling(name) {
                 let value = self.exports[&module]
                     .returns
@@ -405,20 +511,50 @@ impl Program {
         if let Some((object, member, expr)) = receiver {
             let made_by = object.made_by.clone().unwrap_or_default();
             if let Some(known) = method_effect(&made_by, member) {
-                let at = if let Expr::Name(name) = expr { name.clone() } else { made_by.clone() };
-                return self.apply_method(
-                    known,
-                    &Call { name: &at, args: &values, range },
-                    collector,
-                );
+                let at = self.name(expr, collector).unwrap_or_else(|| made_by.clone());
+                let call = Call { name: &at, args: &values, range };
+                return self.apply_method(known, &object, &call, collector);
+            }
+            self.taint_files(&values);
+            // `meta.add_text("k", secret)` puts the secret into `meta`.
+            if let Expr::Name(name) = expr
+                && MUTATING.contains(&member)
+                && let Some(known) = self.values.get_mut(name)
+            {
+                values.iter().for_each(|(_, arg)| known.absorb(arg));
+            }
+            if let Some(to) = contacted(member, &values) {
+                collector.add(range, Action::Fetch(to));
             }
             return self.method(&object, &Call { name: member, args: &values, range }, collector);
         }
+        if let Some(to) = contacted(name.as_deref().unwrap_or_default(), &values) {
+            collector.add(range, Action::Fetch(to));
+        }
+        self.taint_files(&values);
         let mut value = Value { made_by: name, ..Value::unknown() };
         for (_, arg) in &values {
             value.absorb(arg);
         }
         value
+    }
+
+    /// An unknown function may write the secrets among its arguments into the files among them.
+    fn taint_files(&mut self, args: &[(Option<String>, Value)]) {
+        let mut all = Value::default();
+        args.iter().for_each(|(_, value)| all.absorb(value));
+        if all.secrets().is_empty() {
+            return;
+        }
+        let is_file = |value: &&Value| {
+            value.is_known()
+                && value.text.len() < 200
+                && value.text.contains('.')
+                && !value.text.contains([' ', '\n', ':'])
+        };
+        for file in args.iter().map(|(_, value)| value).filter(is_file) {
+            self.files.entry(file.text.clone()).or_insert_with(|| all.without_text());
+        }
     }
 
     /// Calls a function of the program itself: its parameters take the values of the arguments.

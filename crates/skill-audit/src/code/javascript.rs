@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::lowering::{self, Grammar, Lowering, augmented, builtin_call, number, unknown, unnamed};
 use super::{Arg, Expr, Step, children, unquoted};
+use crate::excerpt::slice;
 
 /// The grammar to parse with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +95,14 @@ impl Grammar for JavaScript {
             | "spread_element"
             | "satisfies_expression" => code.inner(node.named_child(0), depth),
             "arrow_function" | "function_expression" | "function" => {
-                // The body is traced where the function is defined.
+                // The body is traced where the function is defined. What it returns may be what its caller returns.
                 code.function(node, String::new(), depth + 1);
-                unknown()
+                match node.child_by_field_name("body") {
+                    Some(body) if body.kind() != "statement_block" => {
+                        Expr::Many(vec![code.expression(body, depth + 1)])
+                    }
+                    _ => unknown(),
+                }
             }
             _ => Expr::Many(code.all(node, depth)),
         }
@@ -145,6 +151,7 @@ impl Lowering<'_, JavaScript> {
             .child_by_field_name("function")
             .or_else(|| node.child_by_field_name("constructor"));
         let function = Box::new(self.inner(function, depth));
+        self.bind_callbacks(node, &function);
         let args = match node.child_by_field_name("arguments") {
             Some(args) if args.kind() == "template_string" => {
                 vec![unnamed(self.template(args, depth))]
@@ -153,6 +160,31 @@ impl Lowering<'_, JavaScript> {
             None => Vec::new(),
         };
         Expr::Call { function, args, range: node.byte_range() }
+    }
+
+    /// Binds the parameter of a callback to the value that it is called with: `answer.then((text) => …)`.
+    fn bind_callbacks(&mut self, node: Node<'_>, function: &Expr) {
+        const CALLERS: [&str; 6] = ["then", "map", "forEach", "filter", "flatMap", "on"];
+        let Expr::Member(object, name) = function else { return };
+        if !CALLERS.contains(&name.as_str()) {
+            return;
+        }
+        let args = node.child_by_field_name("arguments").map(children).unwrap_or_default();
+        for callback in args
+            .into_iter()
+            .filter(|arg| matches!(arg.kind(), "arrow_function" | "function_expression"))
+        {
+            let list = callback
+                .child_by_field_name("parameters")
+                .or_else(|| callback.child_by_field_name("parameter"));
+            let first = list.and_then(|list| {
+                if list.kind() == "identifier" { Some(list) } else { list.named_child(0) }
+            });
+            let to = first.map(|first| self.names(first)).unwrap_or_default();
+            if !to.is_empty() {
+                self.steps.push(Step::Assign { to, value: object.as_ref().clone() });
+            }
+        }
     }
 
     fn declarator(&mut self, node: Node<'_>, depth: usize) {
@@ -256,13 +288,13 @@ impl Lowering<'_, JavaScript> {
         let mut at = node.start_byte() + 1;
         for child in children(node) {
             if child.kind() == "template_substitution" {
-                parts.push(Expr::Text(unquoted(&self.text[at..child.start_byte()])));
+                parts.push(Expr::Text(unquoted(slice(self.text, at..child.start_byte()))));
                 parts.extend(self.all(child, depth));
                 at = child.end_byte();
             }
         }
         let end = node.end_byte().saturating_sub(1).max(at);
-        parts.push(Expr::Text(unquoted(&self.text[at..end])));
+        parts.push(Expr::Text(unquoted(slice(self.text, at..end))));
         Expr::Join(parts)
     }
 }

@@ -110,6 +110,35 @@ const KNOWN: &[(&str, CallEffect)] = &[
     ("marshal.loads", CallEffect::Evaluate),
     ("requests.get", CallEffect::Fetch),
     ("requests.head", CallEffect::Fetch),
+    ("requests.options", CallEffect::Fetch),
+    ("httpx.head", CallEffect::Fetch),
+    ("ky", CallEffect::Send),
+    ("ky.get", CallEffect::Fetch),
+    ("ky.post", CallEffect::Send),
+    ("superagent.get", CallEffect::Fetch),
+    ("superagent.post", CallEffect::Send),
+    ("needle", CallEffect::Request),
+    ("needle.get", CallEffect::Fetch),
+    ("needle.post", CallEffect::Send),
+    ("request", CallEffect::Send),
+    ("request.get", CallEffect::Fetch),
+    ("request.post", CallEffect::Send),
+    ("http2.connect", CallEffect::Connect),
+    ("globalThis.fetch", CallEffect::Send),
+    ("window.fetch", CallEffect::Send),
+    ("undici.stream", CallEffect::Send),
+    ("Request", CallEffect::Send),
+    ("requests.delete", CallEffect::Send),
+    ("httpx.delete", CallEffect::Send),
+    ("httpx.stream", CallEffect::Request),
+    ("aiohttp.request", CallEffect::Request),
+    ("grequests.get", CallEffect::Fetch),
+    ("grequests.post", CallEffect::Send),
+    ("urllib3.PoolManager.request", CallEffect::Request),
+    ("asyncio.open_connection", CallEffect::Connect),
+    ("websockets.connect", CallEffect::Connect),
+    ("telnetlib.Telnet", CallEffect::Connect),
+    ("xmlrpc.client.ServerProxy", CallEffect::Fetch),
     ("httpx.get", CallEffect::Fetch),
     ("urllib.request.urlretrieve", CallEffect::Fetch),
     ("urllib.urlopen", CallEffect::Fetch),
@@ -236,6 +265,11 @@ const KNOWN: &[(&str, CallEffect)] = &[
     ("shutil.make_archive", CallEffect::Copy),
     ("fs.copyFileSync", CallEffect::Copy),
     ("os.dup2", CallEffect::Redirect),
+    ("os.remove", CallEffect::Remove),
+    ("os.unlink", CallEffect::Remove),
+    ("fs.unlinkSync", CallEffect::Remove),
+    ("fs.truncateSync", CallEffect::Remove),
+    ("os.truncate", CallEffect::Remove),
     ("shutil.rmtree", CallEffect::Remove),
     ("fs.rmSync", CallEffect::Remove),
     ("socket.gethostname", CallEffect::Machine),
@@ -263,41 +297,81 @@ const KNOWN: &[(&str, CallEffect)] = &[
     ("json.loads", CallEffect::Pass),
 ];
 
-/// Methods of library objects, by the call that created the object.
-const METHODS: &[(&str, &str, CallEffect)] = &[
-    ("requests.Session", "get", CallEffect::Fetch),
-    ("requests.Session", "post", CallEffect::Send),
-    ("requests.Session", "put", CallEffect::Send),
-    ("requests.session", "get", CallEffect::Fetch),
-    ("requests.session", "post", CallEffect::Send),
-    ("httpx.Client", "get", CallEffect::Fetch),
-    ("httpx.Client", "post", CallEffect::Send),
-    ("httpx.AsyncClient", "get", CallEffect::Fetch),
-    ("httpx.AsyncClient", "post", CallEffect::Send),
-    ("aiohttp.ClientSession", "get", CallEffect::Fetch),
-    ("aiohttp.ClientSession", "post", CallEffect::Send),
-    ("axios.create", "get", CallEffect::Fetch),
-    ("axios.create", "post", CallEffect::Send),
-    ("urllib3.PoolManager", "request", CallEffect::Request),
-    ("http.client.HTTPSConnection", "request", CallEffect::SendOpen),
-    ("http.client.HTTPConnection", "request", CallEffect::SendOpen),
-    ("socket.socket", "connect", CallEffect::Connect),
-    ("socket.socket", "send", CallEffect::SendOpen),
-    ("socket.socket", "sendall", CallEffect::SendOpen),
-    ("socket.socket", "sendto", CallEffect::SendOpen),
-    ("socket.create_connection", "sendall", CallEffect::SendOpen),
-    ("socket.create_connection", "send", CallEffect::SendOpen),
-    ("smtplib.SMTP", "sendmail", CallEffect::SendOpen),
-    ("smtplib.SMTP", "send_message", CallEffect::SendOpen),
-    ("smtplib.SMTP_SSL", "sendmail", CallEffect::SendOpen),
-    ("smtplib.SMTP_SSL", "send_message", CallEffect::SendOpen),
-    ("net.connect", "write", CallEffect::SendOpen),
-    ("net.createConnection", "write", CallEffect::SendOpen),
-    ("WebSocket", "send", CallEffect::SendOpen),
-    ("https.request", "write", CallEffect::SendOpen),
-    ("https.request", "end", CallEffect::SendOpen),
-    ("http.request", "write", CallEffect::SendOpen),
-    ("http.request", "end", CallEffect::SendOpen),
+/// Library objects that send requests: clients, sessions and pools.
+const CLIENTS: &[&str] = &[
+    "requests.Session",
+    "requests.session",
+    "requests.sessions.Session",
+    "requests_html.HTMLSession",
+    "cloudscraper.create_scraper",
+    "curl_cffi.requests.Session",
+    "httpx.Client",
+    "httpx.AsyncClient",
+    "aiohttp.ClientSession",
+    "urllib3.PoolManager",
+    "httplib2.Http",
+    "urllib.request.build_opener",
+    "axios.create",
+    "got.extend",
+    "ky.create",
+    "ky.extend",
+];
+const CLIENT_METHODS: &[(&str, CallEffect)] = &[
+    ("get", CallEffect::Fetch),
+    ("head", CallEffect::Fetch),
+    ("options", CallEffect::Fetch),
+    ("ws_connect", CallEffect::Fetch),
+    ("post", CallEffect::Send),
+    ("put", CallEffect::Send),
+    ("patch", CallEffect::Send),
+    ("delete", CallEffect::Send),
+    ("open", CallEffect::Send),
+    ("request", CallEffect::Request),
+    ("stream", CallEffect::Request),
+    ("urlopen", CallEffect::Request),
+];
+/// Library objects that keep one connection open.
+const CONNECTIONS: &[&str] = &[
+    "http.client.HTTPSConnection",
+    "http.client.HTTPConnection",
+    "socket.socket",
+    "socket.create_connection",
+    "asyncio.open_connection",
+    "smtplib.SMTP",
+    "smtplib.SMTP_SSL",
+    "ftplib.FTP",
+    "ftplib.FTP_TLS",
+    "telnetlib.Telnet",
+    "paramiko.SSHClient",
+    "paramiko.Transport",
+    "websocket.create_connection",
+    "websockets.connect",
+    "net.connect",
+    "net.createConnection",
+    "net.Socket",
+    "tls.connect",
+    "http2.connect",
+    "dgram.createSocket",
+    "undici.Client",
+    "undici.Pool",
+    "WebSocket",
+    "XMLHttpRequest",
+    "https.request",
+    "http.request",
+];
+const CONNECTION_METHODS: &[(&str, CallEffect)] = &[
+    ("connect", CallEffect::Connect),
+    ("request", CallEffect::SendOpen),
+    ("send", CallEffect::SendOpen),
+    ("sendall", CallEffect::SendOpen),
+    ("sendto", CallEffect::SendOpen),
+    ("sendmail", CallEffect::SendOpen),
+    ("send_message", CallEffect::SendOpen),
+    ("write", CallEffect::SendOpen),
+    ("end", CallEffect::SendOpen),
+    ("storbinary", CallEffect::SendOpen),
+    ("storlines", CallEffect::SendOpen),
+    ("putheader", CallEffect::SendOpen),
 ];
 
 /// Returns the effect of a function.
@@ -305,10 +379,19 @@ pub(super) fn call_effect(name: &str) -> Option<CallEffect> {
     KNOWN.iter().find(|(known, _)| *known == name).map(|(_, effect)| *effect)
 }
 
+/// Returns true for library objects whose methods communicate.
+pub(super) fn is_client(name: &str) -> bool {
+    CLIENTS.contains(&name) || CONNECTIONS.contains(&name)
+}
+
 /// Returns the effect of a method.
 pub(super) fn method_effect(made_by: &str, name: &str) -> Option<CallEffect> {
-    METHODS
-        .iter()
-        .find(|(maker, known, _)| *maker == made_by && *known == name)
-        .map(|(_, _, effect)| *effect)
+    let methods = if CLIENTS.contains(&made_by) {
+        CLIENT_METHODS
+    } else if CONNECTIONS.contains(&made_by) {
+        CONNECTION_METHODS
+    } else {
+        return None;
+    };
+    methods.iter().find(|(known, _)| *known == name).map(|(_, effect)| *effect)
 }

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use tree_sitter::{Language, Node};
 
 use super::{Arg, Expr, MAX_DEPTH, Step, children, parse};
+use crate::excerpt::slice;
 
 /// The language-specific part: how nodes become steps and expressions.
 pub(super) trait Grammar: Sized {
@@ -45,7 +46,7 @@ pub(super) fn unknown() -> Expr {
 
 impl<G: Grammar> Lowering<'_, G> {
     pub(super) fn source(&self, node: Node<'_>) -> &str {
-        &self.text[node.byte_range()]
+        slice(self.text, node.byte_range())
     }
 
     /// Returns the text of a field of a node.

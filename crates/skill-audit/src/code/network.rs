@@ -11,16 +11,36 @@ use crate::programs::unknown_remote;
 use crate::value::{Taint, Value};
 
 /// Keyword arguments that are sent.
-const SENT: [&str; 8] = ["data", "json", "files", "body", "content", "params", "form", "payload"];
+const SENT: [&str; 9] =
+    ["data", "json", "files", "body", "content", "params", "form", "payload", "fields"];
 
 impl Program {
     /// Applies a method of a library object; the call's name is the variable that contains the object.
     pub(super) fn apply_method(
         &mut self,
         effect: CallEffect,
+        object: &Value,
         call: &Call<'_>,
         collector: &mut OpCollector,
     ) -> Value {
+        // A client with a base URL takes paths.
+        let base = object
+            .remote()
+            .filter(|_| !object.text.contains(UNKNOWN) || object.text.contains("://"));
+        let path = if effect == CallEffect::Request { call.nth(1) } else { call.nth(0) };
+        let is_relative =
+            matches!(effect, CallEffect::Fetch | CallEffect::Send | CallEffect::Request)
+                && path.remote().is_none();
+        if let Some(to) = base.filter(|_| is_relative) {
+            let secrets = call.all().secrets();
+            let action = if effect == CallEffect::Fetch && secrets.is_empty() {
+                Action::Fetch(to.clone())
+            } else {
+                Action::Send { to: to.clone(), secrets: sent(call).secrets(), by: Channel::Body }
+            };
+            collector.add(call.range, action);
+            return Value::unknown().with(Taint::Fetched(to));
+        }
         match effect {
             CallEffect::Connect => {
                 let to = connection(call);
@@ -29,7 +49,7 @@ impl Program {
                 Value::unknown().with(Taint::Fetched(to))
             }
             CallEffect::SendOpen => {
-                let known = self.connections.get(call.name).cloned();
+                let known = self.connections.get(call.name).cloned().or_else(|| object.remote());
                 let known = known.or_else(|| self.values.get(call.name).and_then(Value::remote));
                 let to = known.unwrap_or_else(|| unknown_remote(call.name));
                 let secrets = call.all().secrets();
@@ -49,12 +69,17 @@ impl Program {
         let to = remote(address);
         collector.add(call.range, Action::Fetch(to.clone()));
         in_address(address, &to, call.range, collector);
+        in_headers(call, &to, collector);
         if let Some(params) = call.named("params") {
             in_address(&params, &to, call.range, collector);
         }
         let answer = Value::unknown().with(Taint::Fetched(to));
         if call.name.ends_with("urlretrieve") || call.name == "wget.download" {
-            self.files.insert(call.nth(1).text, answer.clone());
+            let path = call.nth(1).text;
+            if let Some(from) = answer.fetched().filter(|_| !path.is_empty()) {
+                collector.add(call.range, Action::Save { from: from.clone(), path: path.clone() });
+            }
+            self.files.insert(path, answer.clone());
         }
         answer
     }
@@ -79,6 +104,7 @@ impl Program {
             }
         }
         in_address(address, &to, call.range, collector);
+        in_headers(call, &to, collector);
         collector.add(
             call.range,
             if is_sent {
@@ -116,6 +142,41 @@ impl Program {
                 .add(call.range, Action::Send { to, secrets: name.secrets(), by: Channel::Lookup });
         }
         Value::unknown()
+    }
+}
+
+/// Returns the arguments of a call that are sent in the body.
+fn sent(call: &Call<'_>) -> Value {
+    let mut body = Value::default();
+    for (at, (name, value)) in call.args.iter().enumerate() {
+        let is_body = name.as_ref().map_or(at > 0, |name| SENT.contains(&name.as_str()));
+        if is_body {
+            body.absorb(value);
+        }
+    }
+    body
+}
+
+/// Collects secrets in the headers of a request.
+fn in_headers(call: &Call<'_>, to: &Remote, collector: &mut OpCollector) {
+    let headers =
+        call.args.iter().filter(|(name, _)| matches!(name.as_deref(), Some("headers" | "cookies")));
+    let mut all = Value::default();
+    let mut foreign = Value::default();
+    headers.for_each(|(_, value)| {
+        all.absorb(value);
+        foreign.taints.extend(value.foreign_fields());
+        for (_, taints) in &value.fields {
+            all.taints.extend(taints.iter().cloned());
+        }
+    });
+    if !foreign.secrets().is_empty() {
+        let (to, secrets) = (to.clone(), foreign.secrets());
+        collector.add(call.range, Action::Send { to, secrets, by: Channel::Body });
+    }
+    if !all.secrets().is_empty() {
+        let (to, secrets) = (to.clone(), all.secrets());
+        collector.add(call.range, Action::Send { to, secrets, by: Channel::Header });
     }
 }
 

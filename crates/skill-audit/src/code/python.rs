@@ -66,11 +66,38 @@ impl Grammar for Python {
                     _ => Expr::Many(parts),
                 }
             }
+            "dictionary" => {
+                let mut args = Vec::new();
+                for child in children(node) {
+                    let key = child.child_by_field_name("key").filter(|_| child.kind() == "pair");
+                    let name = key
+                        .filter(|key| key.kind() == "string")
+                        .map(|key| code.source(key).trim_matches(['"', '\'']).to_owned());
+                    match (name, child.child_by_field_name("value")) {
+                        (Some(name), Some(value)) => {
+                            let value = code.expression(value, depth + 1);
+                            args.push(Arg { name: Some(name), value });
+                        }
+                        _ => args.push(unnamed(code.expression(child, depth + 1))),
+                    }
+                }
+                builtin_call("{}", args, node)
+            }
             "list" | "tuple" | "expression_list" => Expr::List(code.all(node, depth)),
             "parenthesized_expression" if node.named_child_count() == 1 => {
                 code.inner(node.named_child(0), depth)
             }
             "await" => code.inner(node.named_child(0), depth),
+            "list_comprehension"
+            | "dictionary_comprehension"
+            | "set_comprehension"
+            | "generator_expression" => {
+                // The clauses bind the names that the first child uses.
+                let clauses =
+                    children(node).into_iter().filter(|child| child.kind() == "for_in_clause");
+                clauses.for_each(|clause| code.binding(clause, depth + 1));
+                Expr::Many(code.all(node, depth))
+            }
             "named_expression" => {
                 code.expression_statement(node, depth + 1);
                 code.field(node, "name").map_or_else(unknown, Expr::Name)
@@ -192,7 +219,7 @@ impl Lowering<'_, Python> {
 
     fn arguments(&mut self, node: Node<'_>, depth: usize) -> Vec<Arg> {
         if node.kind() == "generator_expression" {
-            return vec![unnamed(Expr::Many(self.all(node, depth)))];
+            return vec![unnamed(self.expression(node, depth + 1))];
         }
         let mut args = Vec::new();
         for child in children(node) {

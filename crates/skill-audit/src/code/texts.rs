@@ -4,7 +4,7 @@ use super::calls::{Args, Call};
 use super::evaluate::Program;
 use crate::decode::{self, Encoding};
 use crate::hosts::UNKNOWN;
-use crate::op::OpCollector;
+use crate::op::{Action, OpCollector};
 use crate::value::{Taint, Value};
 
 impl Program {
@@ -28,6 +28,18 @@ impl Program {
             "read_text" | "read_bytes" => self.read(object, call, collector),
             "write_text" | "write_bytes" => {
                 self.write(object, &first, call.range, collector);
+                Value::unknown()
+            }
+            "unlink" => {
+                if let Some((what, protection)) = crate::programs::erased(&object.text) {
+                    collector.add(call.range, Action::Weaken { what: what.to_owned(), protection });
+                }
+                Value::unknown()
+            }
+            "save" if !call.all().secrets().is_empty() || !object.secrets().is_empty() => {
+                let mut content = object.without_text();
+                content.absorb(&call.all());
+                self.files.insert(first.text.clone(), content);
                 Value::unknown()
             }
             "write" if object.made_by.as_deref() == Some("open:w") => {

@@ -3,6 +3,7 @@
 use skill::interpreters::{Interpreter, InterpreterLanguage};
 
 use crate::decode::{self, Encoding};
+use crate::excerpt::slice;
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Action, OpCollector};
 use crate::shell_code::{Code, Invocation, Language, Shell};
@@ -69,6 +70,7 @@ pub(super) fn interpret(
             if matches!(text, "run" | "exec" | "-" | "/dev/stdin") {
                 continue;
             }
+            collector.add(call.range, Action::Execute { path: text.to_owned() });
             let file = if arg.fetched().is_some() || arg.decoded().is_some() {
                 arg.clone()
             } else if let Some(from) = arg.remote().filter(|_| text.contains("://")) {
@@ -109,7 +111,7 @@ fn language(program: &str, interpreter: Option<&Interpreter>) -> Language {
 
 fn find_remote(text: &str) -> Option<Remote> {
     let at = text.find("http")?;
-    Remote::parse(text[at..].split([' ', '"', '\'', ')', ',']).next()?)
+    Remote::parse(slice(text, at..).split([' ', '"', '\'', ')', ',']).next()?)
 }
 
 /// Decodes a base64 argument of PowerShell.

@@ -1,6 +1,7 @@
 //! Programs that communicate with other machines.
 
 use super::{has, has_letter, unknown_remote};
+use crate::excerpt::slice;
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
@@ -73,6 +74,7 @@ const OTHER_OPTIONS: [&str; 42] = [
 /// The parsed arguments of a download program.
 struct Transfer {
     body: Value,
+    headers: Value,
     sends: bool,
     /// The file that the response is written to.
     target: Option<String>,
@@ -91,6 +93,7 @@ fn parse_transfer(
     let is_wget = is_wget(call);
     let (mut body, mut sends, mut target, mut addresses) =
         (Value::default(), false, None, Vec::new());
+    let (mut headers, mut foreign) = (Value::default(), Value::default());
     let mut args = call.args.iter().peekable();
     while let Some(arg) = args.next() {
         let (flag, inline) = match arg.text.split_once('=') {
@@ -103,7 +106,8 @@ fn parse_transfer(
             .iter()
             .find(|sent| sent.len() == 2 && flag.starts_with(*sent) && flag.len() > 2);
         if SENDING_OPTIONS.contains(&flag) || is_stuck.is_some() {
-            let stuck = is_stuck.map(|_| Value { text: flag[2..].to_owned(), ..arg.clone() });
+            let stuck =
+                is_stuck.map(|_| Value { text: slice(flag, 2..).to_owned(), ..arg.clone() });
             let value = inline.or(stuck).or_else(|| args.next().cloned()).unwrap_or_default();
             let is_file = matches!(flag, "-T" | "--upload-file" | "--post-file");
             sends = true;
@@ -133,6 +137,20 @@ fn parse_transfer(
                 matches!(flag, "-o" | "--output" | "--output-document") || flag == "-O" && is_wget;
             if is_output && value.text != "-" && !value.text.starts_with("/dev/") {
                 target = Some(value.text.clone());
+            } else if matches!(
+                flag,
+                "-H" | "--header" | "-b" | "--cookie" | "-A" | "--user-agent" | "-e" | "--referer"
+            ) {
+                let name = value.text.split(':').next().unwrap_or_default().to_lowercase();
+                let is_usual = ["auth", "key", "token", "cookie", "secret", "credential"]
+                    .iter()
+                    .any(|word| name.contains(word));
+                if is_usual || matches!(flag, "-b" | "--cookie") {
+                    headers.absorb(&value);
+                } else {
+                    // A header of another name can carry anything.
+                    foreign.absorb(&value);
+                }
             } else if matches!(flag, "-X" | "--request")
                 && matches!(value.text.as_str(), "POST" | "PUT" | "PATCH")
             {
@@ -163,7 +181,11 @@ fn parse_transfer(
         sends |= addresses.first().is_some_and(|word| matches!(word.text.as_str(), "POST" | "PUT"));
         addresses.retain(|word| word.remote().is_some());
     }
-    Transfer { body, sends, target, addresses }
+    if !foreign.secrets().is_empty() {
+        sends = true;
+        body.absorb(&foreign);
+    }
+    Transfer { body, headers, sends, target, addresses }
 }
 
 pub(super) fn transfer(
@@ -171,7 +193,8 @@ pub(super) fn transfer(
     call: &Invocation<'_>,
     collector: &mut OpCollector,
 ) -> Value {
-    let Transfer { body, sends, target, addresses } = parse_transfer(shell, call, collector);
+    let Transfer { body, headers, sends, target, addresses } =
+        parse_transfer(shell, call, collector);
     let is_wget = is_wget(call);
     let mut answer = Value::unknown();
     for address in &addresses {
@@ -181,6 +204,12 @@ pub(super) fn transfer(
             collector.add(
                 call.range,
                 Action::Send { to: to.clone(), secrets: in_address, by: Channel::Address },
+            );
+        }
+        if !headers.secrets().is_empty() {
+            collector.add(
+                call.range,
+                Action::Send { to: to.clone(), secrets: headers.secrets(), by: Channel::Header },
             );
         }
         if sends {
@@ -196,6 +225,7 @@ pub(super) fn transfer(
             || target.as_deref() == Some("");
         let name = if saves_by_name { Some(base_name(&to.text)) } else { target.clone() };
         if let Some(name) = name.filter(|name| !name.is_empty()) {
+            collector.add(call.range, Action::Save { from: to.clone(), path: name.clone() });
             let content = Value::unknown().with(Taint::Fetched(to));
             shell.files.insert(name.clone(), content);
             collector.add(call.range, Action::Write { path: name, text: UNKNOWN.to_string() });
@@ -244,6 +274,11 @@ pub(super) fn connect(call: &Invocation<'_>, collector: &mut OpCollector) -> Val
 }
 
 pub(super) fn look_up(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
+    let plain =
+        call.args.iter().filter(|arg| arg.is_known() && !arg.text.starts_with(['-', '+', '@']));
+    for to in plain.filter_map(Value::remote).filter(|to| to.host.contains('.')) {
+        collector.add(call.range, Action::Fetch(to));
+    }
     for arg in call.args.iter().filter(|arg| !arg.secrets().is_empty()) {
         let name = arg.text.trim_start_matches([UNKNOWN, '.']).to_owned();
         let to = Remote::parse(&name).unwrap_or_else(|| unknown_remote(&name));
@@ -260,9 +295,27 @@ pub(super) fn copy_to_remote(
 ) -> Value {
     let mut body = call.stdin.clone();
     let is_target = |arg: &&Value| arg.text.contains(':') && !arg.text.starts_with('-');
-    for arg in call.args.iter().filter(|arg| PathClass::of(&arg.text).is_secret()) {
+    // What is excluded is not copied.
+    let is_excluded = |at: usize| {
+        at.checked_sub(1)
+            .and_then(|before| call.args.get(before))
+            .is_some_and(|flag| flag.text.starts_with("--exclude"))
+    };
+    let named = call
+        .args
+        .iter()
+        .enumerate()
+        .filter(|(at, arg)| !is_excluded(*at) && !arg.text.starts_with("--exclude"));
+    for (_, arg) in named.filter(|(_, arg)| PathClass::of(&arg.text).is_secret()) {
         let read = shell.read(arg, call.range, collector);
         body.absorb(&read);
+    }
+    for arg in &call.args {
+        // Secrets in names, and files that the script made of secrets.
+        body.absorb(arg);
+        if let Some(written) = shell.written(arg.text.trim()) {
+            body.absorb(&written);
+        }
     }
     if let Some(target) = call.args.iter().rfind(is_target) {
         let host = target.text.split(':').next().unwrap_or_default();
@@ -272,6 +325,34 @@ pub(super) fn copy_to_remote(
             collector
                 .add(call.range, Action::Send { to, secrets: body.secrets(), by: Channel::Body });
         }
+    }
+    Value::unknown()
+}
+
+/// Traces what the GitHub command line publishes: gists, issues and comments.
+pub(super) fn publish(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    collector: &mut OpCollector,
+) -> Value {
+    if !has(call, &["gist", "issue", "comment", "release"]) {
+        return Value::unknown();
+    }
+    let mut body = call.stdin.clone();
+    for arg in &call.args {
+        body.absorb(arg);
+        let is_file =
+            PathClass::of(&arg.text).is_secret() || shell.written(arg.text.trim()).is_some();
+        if is_file && !arg.text.starts_with('-') {
+            let read = shell.read(arg, call.range, collector);
+            body.absorb(&read);
+        }
+    }
+    let is_file = |taint: &Taint| matches!(taint, Taint::File(..) | Taint::Environment);
+    if body.taints.iter().any(is_file)
+        && let Some(to) = Remote::parse("https://gist.github.com/")
+    {
+        collector.add(call.range, Action::Send { to, secrets: body.secrets(), by: Channel::Body });
     }
     Value::unknown()
 }

@@ -1,10 +1,11 @@
 //! Rules about what code and commands do: exfiltration, remote shells, persistence, destruction.
 
 use super::{Hit, Skill};
+use crate::cues::{Cue, Cues};
 use crate::finding::Severity;
 use crate::generic::secret_paths;
 use crate::hosts::{HostClass, Remote};
-use crate::op::{Action, Channel, Location, Op, Role};
+use crate::op::{Action, Channel, Location, Op, Protection, Role};
 use crate::paths::PathClass;
 use crate::topic::{is_secret_name, is_token_for};
 use crate::value::Taint;
@@ -34,7 +35,9 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                     hit.severity(Severity::Medium).unless_quoted(skill)
                 });
             }
-            Action::Weaken { what } => check_weakened(skill, op, what, hits),
+            Action::Weaken { what, protection } => {
+                check_weakened(skill, op, what, *protection, hits);
+            }
             Action::Mine { what } => {
                 let hit = Hit::new(
                     "DES-03",
@@ -78,7 +81,9 @@ fn check_sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
         Channel::Body => "",
         Channel::Address => " in the URL",
         Channel::Lookup => " in a DNS lookup",
+        Channel::Header => " in a header",
     };
+    let foreign = secrets.iter().filter(|taint| is_foreign(skill, taint, to)).count();
     let actor = actor(op);
     let from = source(skill, op, secrets);
     for taint in secrets {
@@ -96,7 +101,8 @@ fn check_sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                 } else if *class == PathClass::ProjectSecret
                     && (to.class == HostClass::Vendor || to.host.is_empty())
                 {
-                    hit.severity(Severity::Medium)
+                    // Keys for a service are usually in `.env`.
+                    hit.severity(Severity::Low)
                 } else {
                     hit.blocking().unless_quoted_for(skill, to)
                 });
@@ -111,6 +117,10 @@ fn check_sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                     hit.blocking().unless_quoted_for(skill, to)
                 });
             }
+            Taint::Workspace => check_workspace(skill, to, make("EXF-08"), hits),
+            Taint::Variable(name) if by == Channel::Lookup && is_secret_name(name) && !is_local => {
+                hits.push(make("EXF-06").blocking().unless_quoted_for(skill, to));
+            }
             Taint::Variable(name) if is_wallet(name) && !is_local => {
                 hits.push(
                     make("EXF-03")
@@ -123,32 +133,24 @@ fn check_sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                 if !is_secret_name(name)
                     || is_token_for(name, to)
                     || is_local
-                    || skill.topic.covers(to)
+                    || skill.topic.covers(to) && !(is_well_known(name) && by != Channel::Header)
                 {
                     continue;
                 }
                 let hit = make("EXF-03");
-                let is_well_known = [
-                    "GITHUB",
-                    "GH_",
-                    "AWS_",
-                    "OPENAI",
-                    "ANTHROPIC",
-                    "NPM_",
-                    "SSH_",
-                    "GOOGLE",
-                    "AZURE",
-                    "SLACK",
-                    "STRIPE",
-                ]
-                .iter()
-                .any(|owner| name.to_uppercase().contains(owner));
+                let is_known = is_well_known(name);
+                // Sending a token in a header is how every API authenticates.
+                if by == Channel::Header && foreign < 2 && !to.class.is_throwaway() {
+                    if is_known && is_untrusted_host(skill, to) && !to.host.is_empty() {
+                        hits.push(hit.severity(Severity::Low));
+                    }
+                    continue;
+                }
                 hits.push(if to.class.is_throwaway() {
                     hit.blocking().unless_quoted_for(skill, to)
-                } else if is_well_known
+                } else if (is_known || foreign >= 2)
                     && !to.host.is_empty()
-                    && to.class == HostClass::Unknown
-                    && by != Channel::Lookup
+                    && matches!(to.class, HostClass::Unknown | HostClass::FreeHost)
                 {
                     hit.severity(Severity::High).blocking().unless_quoted_for(skill, to)
                 } else if to.host.is_empty()
@@ -162,6 +164,85 @@ fn check_sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
             Taint::Fetched(_) | Taint::Decoded(_) | Taint::Machine => {}
         }
     }
+}
+
+/// Returns true for the secret of a service that is not the receiver.
+fn is_foreign(skill: &Skill<'_>, taint: &Taint, to: &Remote) -> bool {
+    match taint {
+        Taint::Variable(name) => {
+            is_secret_name(name)
+                && !is_token_for(name, to)
+                && (!skill.topic.covers(to) || is_well_known(name))
+        }
+        _ => false,
+    }
+}
+
+/// Returns true for the secrets of services that many people use.
+fn is_well_known(name: &str) -> bool {
+    const OWNERS: [&str; 40] = [
+        "GITHUB",
+        "GH",
+        "GITLAB",
+        "AWS",
+        "OPENAI",
+        "ANTHROPIC",
+        "CLAUDE",
+        "NPM",
+        "PYPI",
+        "SSH",
+        "GOOGLE",
+        "GCP",
+        "GEMINI",
+        "AZURE",
+        "SLACK",
+        "STRIPE",
+        "DOCKER",
+        "DOCKERHUB",
+        "HEROKU",
+        "VERCEL",
+        "NETLIFY",
+        "CLOUDFLARE",
+        "DIGITALOCEAN",
+        "HF",
+        "HUGGINGFACE",
+        "TWILIO",
+        "SENDGRID",
+        "DATADOG",
+        "SENTRY",
+        "JIRA",
+        "ATLASSIAN",
+        "LINEAR",
+        "NOTION",
+        "SUPABASE",
+        "KUBE",
+        "VAULT",
+        "OPENROUTER",
+        "DATABASE",
+        "POSTGRES",
+        "MONGODB",
+    ];
+    name.to_uppercase().split('_').any(|part| OWNERS.contains(&part))
+}
+
+/// Checks an archive of everything that is sent to a host.
+fn check_workspace(skill: &Skill<'_>, to: &Remote, hit: Hit, hits: &mut Vec<Hit>) {
+    if to.class == HostClass::Local {
+        return;
+    }
+    hits.push(if to.class.is_throwaway() {
+        hit.severity(Severity::Critical).blocking().unless_quoted_for(skill, to)
+    } else if is_untrusted_host(skill, to) && !to.host.is_empty() {
+        let hit = hit.blocking().unless_quoted_for(skill, to);
+        // A skill that says so may copy a project to a server of the user.
+        if skill.topic.is_about_copies() {
+            hit.severity(Severity::Medium).not_blocking()
+        } else {
+            hit
+        }
+    } else {
+        hit.severity(Severity::Low)
+    });
 }
 
 /// Returns true for the key of a wallet, which no service should receive.
@@ -220,7 +301,9 @@ fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut 
         || lower.starts_with("export ");
     let fetches = ["curl ", "wget ", "/dev/tcp", "base64", "nc ", "python -c", "python3 -c"]
         .iter()
-        .any(|word| lower.contains(word));
+        .any(|word| lower.contains(word))
+        || starts_hidden(&lower);
+    let is_steering = steers(text) || fetches_strangely(skill, op);
     match PathClass::of(path) {
         PathClass::Startup => {
             let hit = Hit::new(
@@ -229,7 +312,13 @@ fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut 
                 format!("{actor} writes `{path}`, which takes effect at every login or startup"),
             );
             hits.push(match () {
-                () if fetches => hit.severity(Severity::High).blocking().unless_quoted(skill),
+                () if fetches
+                    || op.location.role == Role::Script
+                        && !is_usual
+                        && reaches_strangers(skill) =>
+                {
+                    hit.severity(Severity::High).blocking().unless_quoted(skill)
+                }
                 () if path.contains("authorized_keys")
                     && (op.location.role == Role::Script
                         || lower.contains("ssh-rsa aaaa")
@@ -261,10 +350,21 @@ fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut 
                     "{actor} writes `{path}`, which configures the agent's permissions, hooks or MCP servers"
                 ),
             );
-            hits.push(if op.location.role == Role::Script {
-                hit
-            } else {
-                hit.severity(Severity::Low)
+            let grants = [
+                "bypasspermissions",
+                "bash(*)",
+                "\"*\"",
+                "skip-permissions",
+                "\"ask\": \"off\"",
+                "autoapprove",
+            ];
+            let grants = grants.iter().any(|word| lower.contains(word));
+            hits.push(match op.location.role {
+                _ if grants || is_steering || lower.contains("hooks") && fetches => {
+                    hit.severity(Severity::High).blocking().unless_quoted(skill)
+                }
+                Role::Script => hit,
+                _ => hit.severity(Severity::Low),
             });
         }
         PathClass::AgentMemory => {
@@ -273,18 +373,96 @@ fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut 
                 op.location.clone(),
                 format!("{actor} writes `{path}`, which the agent reads in every session"),
             );
-            hits.push(if op.location.role == Role::Script {
-                hit
-            } else {
-                hit.severity(Severity::Low)
+            // Files of all other skills, or of one that is only known at run time.
+            let lower_path = path.to_lowercase();
+            let is_others =
+                lower_path.contains("skills/") && path.contains('*') && lower_path.contains(".md");
+            hits.push(match op.location.role {
+                _ if is_steering || is_others => {
+                    hit.severity(Severity::High).blocking().unless_quoted(skill)
+                }
+                Role::Script => hit,
+                _ => hit.severity(Severity::Low),
             });
         }
         _ => {}
     }
 }
 
-fn check_weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
-    let hit = Hit::new("DES-02", op.location.clone(), format!("{} disables {what}", actor(op)));
+/// Returns true for a command that starts a hidden program in the background.
+fn starts_hidden(text: &str) -> bool {
+    let is_quiet = ["/dev/null", "nohup ", "setsid ", "disown", " &)", "&\n"]
+        .iter()
+        .any(|word| text.contains(word))
+        || text.trim_end().ends_with('&');
+    let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '('));
+    let is_hidden = |word: &str| {
+        let is_path = word.starts_with(['/', '~']) || word.starts_with("$home");
+        is_path
+            && (word.contains("/.")
+                || word.starts_with("/tmp/")
+                || word.starts_with("/var/tmp")
+                || word.starts_with("/dev/shm"))
+            && ![
+                ".nvm",
+                ".ssh-agent",
+                ".cargo",
+                ".rbenv",
+                ".pyenv",
+                ".config",
+                ".sdkman",
+                ".volta",
+                ".bun",
+                ".deno",
+            ]
+            .iter()
+            .any(|known| word.contains(known))
+    };
+    is_quiet && words.any(is_hidden)
+}
+
+/// Returns true for text that makes an agent skip approvals, hide its actions or follow a page.
+fn steers(text: &str) -> bool {
+    let cues = Cues::of(text);
+    let all = 0..text.len();
+    let cues_of = [Cue::Conceal, Cue::Override, Cue::Approvals, Cue::NoConfirmation];
+    let pushes = cues_of.iter().any(|cue| cues.find_in(*cue, &all).is_some());
+    pushes || cues.all(&[Cue::Send, Cue::Secret], &all)
+}
+
+/// Returns true if the skill's scripts download from or send to an unknown host: what they start later may come from there.
+fn reaches_strangers(skill: &Skill<'_>) -> bool {
+    let ops =
+        skill.files.iter().flat_map(|file| &file.ops).filter(|op| op.location.role == Role::Script);
+    ops.into_iter().any(|op| match &op.action {
+        Action::Fetch(to)
+        | Action::Save { from: to, .. }
+        | Action::Send { to, .. }
+        | Action::RunFetched { from: to, .. } => {
+            !to.host.is_empty() && is_untrusted_host(skill, to)
+        }
+        _ => false,
+    })
+}
+
+/// Returns true if what is written fetches from or sends to an unknown host.
+fn fetches_strangely(skill: &Skill<'_>, op: &Op) -> bool {
+    let Action::Write { text, .. } = &op.action else { return false };
+    super::instructions::addresses(text).any(|remote| is_untrusted_host(skill, &remote))
+}
+
+fn check_weakened(
+    skill: &Skill<'_>,
+    op: &Op,
+    what: &str,
+    protection: Protection,
+    hits: &mut Vec<Hit>,
+) {
+    let does = match protection {
+        Protection::Downloads | Protection::System | Protection::Malware => "disables",
+        Protection::Logs | Protection::History => "disables or erases",
+    };
+    let hit = Hit::new("DES-02", op.location.clone(), format!("{} {does} {what}", actor(op)));
     // Next to a download, this is how the download gets past the protection.
     let near = |other: &&Op| {
         other.location.file == op.location.file
@@ -305,7 +483,18 @@ fn check_weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
     let mut words = file.slice(&around).split([' ', '(', ')', '<', '>', '"', '\n']);
     let is_led = words.any(|word| word.contains("://") && is_far(word));
     let fetched = fetched || is_led && what.contains("download");
-    hits.push(if fetched {
+    let others = skill.files.iter().flat_map(|file| &file.ops).any(|other| match &other.action {
+        Action::Weaken { what: also, protection: kind } => {
+            also != what && *kind >= Protection::Malware && protection >= Protection::Malware
+        }
+        Action::Send { to, secrets, .. } => {
+            protection >= Protection::Malware && !secrets.is_empty() && is_untrusted_host(skill, to)
+        }
+        _ => false,
+    });
+    // A script has no other reason to stop what records and checks it.
+    let is_script = op.location.role == Role::Script && protection >= Protection::Malware;
+    hits.push(if fetched || others || is_script {
         hit.severity(Severity::High).blocking().unless_quoted(skill)
     } else {
         hit.unless_quoted(skill)

@@ -8,6 +8,7 @@ use regex::Regex;
 use super::{Hit, Skill};
 use crate::artifact::FileKind;
 use crate::cues::Cue;
+use crate::excerpt::slice;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::{InspectedFile, MAX_MATCHES};
@@ -16,23 +17,95 @@ use crate::op::{Action, Location, Op, Role};
 /// How many bytes around a match are searched for related words.
 const CONTEXT_BYTES: usize = 400;
 
-static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?-u:\b)(?:https?|hxxps?|ftp)(?:://|\[:\]//|%3a%2f%2f)[^\s"'`<>)\]|]+|(?-u:\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?/[^\s"'`<>)\]|]+|(?-u:\b)[a-z0-9-]+(?:\.[a-z0-9-]+)+/[A-Za-z0-9_./-]*\.(?:zip|rar|7z|exe|dmg|pkg|msi)(?-u:\b)"#)
         .expect("the pattern is valid")
 });
-static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"pass(?:word|code|phrase|wd)?|pwd|contraseña|clave|senha|passwort|kennwort|mot de passe|密码|口令|пароль|パスワード|비밀번호";
-    let given = r#"\s*(?:is|for[^\n.:]{0,40}is|от[^\n.:]{0,20}|de[^\n.:]{0,20}|lautet|ist|es|は|为|[:=：\-–→|])\s*[:：]?\s*[`"'*_(|]*[^\s`"'*_()|]{2,}"#;
-    let quoted = r#"\s*[`"'*]+[^\s`"'*]{2,}"#;
-    let asked = r"(?:asks?|prompts?|prompted) for (?:a |the )?(?:key|code|pin|password)[^\n]{0,60}?[`*]*\d{3,}";
-    let option = r"-p['\x22]?[A-Za-z0-9!@#_]{3,}\s+\S+\.(?:zip|7z|rar)";
-    let locked = r"(?:key|code|unlock(?:ed)? with|unpack(?: it)? with|unzip(?: it)? with|extract(?: it)? with|locked|protected)\s*(?:is|es|:|=|,|-)?\s*(?:the |code |key )?[`*(\x22'“]+[A-Za-z0-9_!@#-]{3,}";
-    Regex::new(&format!("(?i)(?:{words})(?:{given}|{quoted})|{locked}|{asked}|{option}"))
-        .expect("the pattern is valid")
-});
-static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\.(?:zip|rar|7z|exe|msi|dmg|pkg|scr|iso|bat|ps1|apk|jar|vbs|command)(?:[?#\s)\]`*,.]|$)").expect("the pattern is valid")
 });
+
+/// Matches the URL of a page that people read.
+static PAGE_TO_READ: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)//(?:docs?|wiki|blog|help|support|learn|api|developer|developers|guide|status|community|forum|console|dashboard|app)\.|/(?:docs?|documentation|wiki|blog|guides?|reference|manual|tutorials?|learn|help|faq|api|articles?|posts?|papers?|pricing|signup|login|register|settings|account|dashboard|keys?|tokens?|console)(?:[/#?]|$)|\.(?:html?|pdf|md|png|svg)(?:[#?]|$)").expect("the pattern is valid")
+});
+/// Headings of what a skill needs.
+static NEEDS_HEADING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)prerequisit|requirement|required|require|before you (?:start|begin)|first step|set ?up|install|download|dependenc|getting started|you(?:'ll| will)? need|needed|onboarding|activation|companion|helper")
+        .expect("the pattern is valid")
+});
+/// Nouns for a program that people install.
+static TOOL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:app|application|tool|helper|agent|client|runtime|driver|connector|companion|desktop|utility|installer|package|binary|executable|extension|sdk|cli|daemon|service|bridge|launcher|plugin|module|engine|core|component|software|program|setup|build|release)s?(?-u:\b)")
+        .expect("the pattern is valid")
+});
+/// Verbs that tell the reader to get a program.
+static DOWNLOADS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:download|grab|fetch|obtain|get (?:it|the)|install (?:it|the)? ?[^.\n]*from|available (?:at|from|here)|pick up|pull (?:it|the)|head (?:over )?to|go to|visit)(?-u:\b)").expect("the pattern is valid")
+});
+/// Organizations on code hosts whose releases are well known.
+const KNOWN_OWNERS: [&str; 60] = [
+    "microsoft",
+    "google",
+    "googlecloudplatform",
+    "facebook",
+    "apache",
+    "hashicorp",
+    "docker",
+    "moby",
+    "kubernetes",
+    "kubernetes-sigs",
+    "nodejs",
+    "python",
+    "rust-lang",
+    "golang",
+    "cli",
+    "git-for-windows",
+    "git",
+    "jqlang",
+    "stedolan",
+    "burntsushi",
+    "sharkdp",
+    "junegunn",
+    "astral-sh",
+    "openai",
+    "anthropics",
+    "aws",
+    "awslabs",
+    "azure",
+    "hetznercloud",
+    "cloudflare",
+    "vercel",
+    "supabase",
+    "denoland",
+    "oven-sh",
+    "pnpm",
+    "yarnpkg",
+    "nvm-sh",
+    "pyenv",
+    "conda-forge",
+    "mamba-org",
+    "ollama",
+    "ggml-org",
+    "huggingface",
+    "pandoc",
+    "jgm",
+    "tesseract-ocr",
+    "ub-mannheim",
+    "ffmpeg",
+    "btbn",
+    "yt-dlp",
+    "aquasecurity",
+    "anchore",
+    "semgrep",
+    "github",
+    "gitleaks",
+    "trufflesecurity",
+    "mikefarah",
+    "helm",
+    "argoproj",
+    "grafana",
+];
 
 /// Phrases for a page that shows a command.
 static SHOWS_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
@@ -103,7 +176,7 @@ fn check_fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
 }
 
 /// Sets the severity of running a response, depending on the host.
-fn rated(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
+pub(super) fn rated(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
     let is_hidden = !op.location.chain.is_empty();
     match from.class {
         HostClass::Local => hit.severity(Severity::Low),
@@ -177,7 +250,7 @@ fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: 
         let around = section.start.max(span.start.saturating_sub(CONTEXT_BYTES))
             ..section.end.min(span.end + CONTEXT_BYTES);
         // For a throwaway host, related words count even across section headings.
-        let around = if remote.class.is_throwaway() {
+        let around = if remote.class.is_throwaway() || remote.imitates().is_some() {
             span.start.saturating_sub(CONTEXT_BYTES)..(span.end + CONTEXT_BYTES).min(text.len())
         } else {
             around
@@ -196,6 +269,7 @@ fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: 
                     &at,
                 )
             })
+            .or_else(|| bare_requirement(skill, file, &remote, &section, &at))
             .filter(|_| is_new)
         {
             seen.push(span);
@@ -207,15 +281,6 @@ fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: 
         let message =
             "the skill tells the reader to paste and run what a web page put on the clipboard";
         hits.push(Hit::new("DEL-08", at, message).blocking().unless_quoted(skill));
-    }
-    for found in PASSWORD.find_iter(text).take(MAX_MATCHES) {
-        let section = file.document.section(found.start(), text.len());
-        let around = section.start.max(found.start().saturating_sub(CONTEXT_BYTES))
-            ..section.end.min(found.end() + CONTEXT_BYTES);
-        if let Some(hit) = password_archive(skill, number, file, found.range(), &around) {
-            hits.push(hit);
-            break;
-        }
     }
 }
 
@@ -309,7 +374,11 @@ fn required_download(
     let UrlContext { around, wide } = *spans;
     let cues = &file.cues;
     let is_bundle = BUNDLE.is_match(&format!("{} ", remote.text));
-    let gets = cues.find_in(Cue::Download, around).is_some() || is_bundle;
+    let is_told = || {
+        matches!(remote.class, HostClass::Unknown | HostClass::FreeHost)
+            && DOWNLOADS.is_match(file.slice(around))
+    };
+    let gets = cues.find_in(Cue::Download, around).is_some() || is_bundle || is_told();
     let runs = cues.find_in(Cue::Run, around).is_some();
     let must = cues.find_in(Cue::Require, wide).is_some();
     let is_odd = remote.class.is_throwaway();
@@ -342,12 +411,21 @@ fn required_download(
             // A binary for one platform, straight from a release, for the reader to start.
             let is_for_people = cues.find_in(Cue::Program, around).is_some()
                 || cues.find_in(Cue::Archive, around).is_some();
+            let is_known = remote
+                .text
+                .split('/')
+                .nth(3)
+                .is_some_and(|owner| KNOWN_OWNERS.contains(&owner.to_lowercase().as_str()));
+            if is_known {
+                return None;
+            }
             Some(if is_for_people && !is_own {
                 hit.blocking().unless_quoted_for(skill, remote)
             } else {
                 hit.severity(Severity::Medium)
             })
         }
+        HostClass::Code if is_bundle && is_own_release(remote) => None,
         HostClass::Code if is_bundle => {
             Some(hit("tells the reader to download and run a program").severity(Severity::Medium))
         }
@@ -357,6 +435,9 @@ fn required_download(
         }
         HostClass::FreeHost => None,
         HostClass::Unknown if skill.topic.covers(remote) => None,
+        HostClass::Unknown if remote.imitates().is_some() && (must || is_bundle) => {
+            Some(hit("requires downloading a tool").blocking().unless_quoted_for(skill, remote))
+        }
         HostClass::Unknown if is_bundle && must => {
             Some(hit("requires downloading a program").blocking().unless_quoted_for(skill, remote))
         }
@@ -369,8 +450,73 @@ fn required_download(
         HostClass::Unknown if is_bundle => {
             Some(hit("tells the reader to download and run a program").severity(Severity::Medium))
         }
+        HostClass::Unknown
+            if must
+                && TOOL.is_match(file.slice(around))
+                && DOWNLOADS.is_match(file.slice(around))
+                && !PAGE_TO_READ.is_match(&remote.text)
+                && !is_list_of_tools(file, wide) =>
+        {
+            Some(hit("requires downloading a tool").blocking().unless_quoted_for(skill, remote))
+        }
         HostClass::Unknown => None,
     }
+}
+
+/// Returns true for a release of a project that has an organization of its own name.
+fn is_own_release(remote: &Remote) -> bool {
+    let parts: Vec<&str> = remote.text.split('/').skip(3).collect();
+    matches!(parts.as_slice(), [owner, name, "releases", ..] if owner.eq_ignore_ascii_case(name))
+}
+
+/// Returns true for a list of tools with links to their sites; a lure has one link.
+fn is_list_of_tools(file: &InspectedFile<'_>, range: &Range<usize>) -> bool {
+    let links =
+        ADDRESS.find_iter(file.slice(range)).filter_map(|found| Remote::parse(found.as_str()));
+    let hosts: std::collections::BTreeSet<String> = links.map(|remote| remote.host).collect();
+    hosts.len() >= 3
+}
+
+/// Finds a link to a strange host that is nearly all that a section about requirements contains.
+fn bare_requirement(
+    skill: &Skill<'_>,
+    file: &InspectedFile<'_>,
+    remote: &Remote,
+    section: &Range<usize>,
+    at: &Location,
+) -> Option<Hit> {
+    const MAX_SECTION: usize = 500;
+    let is_strange = remote.class == HostClass::Unknown
+        || remote.class == HostClass::FreeHost && !is_page_of_project(remote)
+        || remote.class.is_throwaway() && remote.class != HostClass::Hook;
+    if !is_strange
+        || skill.topic.covers(remote)
+        || at.role == Role::Frontmatter
+        || section.len() > MAX_SECTION
+    {
+        return None;
+    }
+    let text = file.slice(section);
+    let (heading, body) = text.split_once('\n')?;
+    let is_page = PAGE_TO_READ.is_match(&remote.text);
+    if !heading.starts_with('#') || !NEEDS_HEADING.is_match(heading) || is_page {
+        return None;
+    }
+    let words = body.split_whitespace().filter(|word| !word.contains("://")).count();
+    let is_pushed = remote.class.is_throwaway()
+        || remote.class == HostClass::FreeHost
+        || remote.imitates().is_some();
+    let message = format!("the skill requires downloading something from {}", remote.describe());
+    let hit = Hit::new("DEL-05", at.clone(), message);
+    let has_code = body.contains("```");
+    if has_code || words > 60 {
+        return None;
+    }
+    Some(if is_pushed || TOOL.is_match(body) && words <= 30 {
+        hit.blocking().unless_quoted_for(skill, remote)
+    } else {
+        hit.severity(Severity::Medium).unless_quoted(skill)
+    })
 }
 
 /// Returns true for free hosts that projects also use for documentation.
@@ -409,66 +555,6 @@ fn insists(file: &InspectedFile<'_>, around: &Range<usize>) -> bool {
     .any(|phrase| text.contains(phrase))
 }
 
-/// Finds an archive and the password that keeps scanners out of it.
-fn password_archive(
-    skill: &Skill<'_>,
-    number: usize,
-    file: &InspectedFile<'_>,
-    span: Range<usize>,
-    around: &Range<usize>,
-) -> Option<Hit> {
-    let cues = &file.cues;
-    let close = around.start.max(span.start.saturating_sub(200))..around.end.min(span.end + 200);
-    let text = file.slice(around).to_lowercase();
-    let has_archive = cues.find_in(Cue::Archive, &close).is_some();
-    let odd_address = ADDRESS
-        .find_iter(file.slice(around))
-        .filter_map(|found| Remote::parse(found.as_str().trim_end_matches(['.', ',', ')'])))
-        .any(|remote| {
-            !matches!(remote.class, HostClass::Local | HostClass::Vendor | HostClass::Registry)
-        });
-    let comes_from_elsewhere = odd_address || cues.find_in(Cue::Download, around).is_some();
-    let runs =
-        cues.find_in(Cue::Run, around).is_some() || cues.find_in(Cue::Program, around).is_some();
-    let is_made = [
-        "create a zip",
-        "create an archive",
-        "create the archive",
-        "password-protect",
-        "protect the",
-        "protect your",
-        "encrypt the",
-        "encrypt your",
-        "encrypt a",
-        "add a password",
-        "set a password",
-        "database",
-        "postgres",
-        "mysql",
-        "username",
-    ]
-    .iter()
-    .any(|word| text.contains(word));
-    // A link to the archive next to its password is enough.
-    let is_linked = BUNDLE.is_match(file.slice(&close)) && odd_address;
-    if !has_archive || !comes_from_elsewhere || !(runs || is_linked) {
-        return None;
-    }
-    let at = skill.location(number, span, &[]);
-    let hit = Hit::new(
-        "DEL-03",
-        at,
-        "the skill tells the reader to download, extract and run a password-protected archive",
-    );
-    Some(if odd_address && !is_made {
-        hit.blocking()
-    } else if is_made {
-        hit.severity(Severity::Medium)
-    } else {
-        hit.severity(Severity::High).blocking().unless_quoted(skill)
-    })
-}
-
 /// Returns true if decoded text looks like code or commands.
 fn looks_active(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -503,7 +589,7 @@ fn looks_active(text: &str) -> bool {
 fn short(text: &str) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(160) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}…", slice(&line, ..end)),
         None => line,
     }
 }

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{Hit, Skill};
 use crate::artifact::FileKind;
 use crate::cues::{Cue, Cues};
-use crate::excerpt;
+use crate::excerpt::{self, slice};
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::{InspectedFile, MAX_MATCHES};
@@ -28,11 +28,29 @@ pub(super) static CONCEALMENT: LazyLock<Regex> = LazyLock::new(|| {
 static BROAD_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)cookie|\.ssh|private key|seed phrase|recovery phrase|mnemonic|passwords|keychain|login data|\.env|credentials").expect("the pattern is valid")
 });
+static RULES_NOUN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)instruction|guideline|polic|prompt|rule|restriction|constraint|safeguard|guardrail|directive|safety|approval").expect("the pattern is valid")
+});
+/// Phrases that take secrets of the user.
+static TAKES_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:read|collect|gather|copy|extract|find|dump|grab|load|scan|enumerate|export|harvest|pull|include|attach|append|send|post|upload|submit|forward|transmit|sync|share|mirror|back ?up|report|add|embed|encode|paste|take|put|capture|fetch|locate|look up|retrieve)(?-u:\b)[^.\n]*?(?:[^\n]*?)(?:~?/?\.ssh|id_rsa|id_ed25519|\.aws/|\.aws(?-u:\b)|\.env(?-u:\b)|\.npmrc|\.netrc|\.kube|\.git-credentials|private keys?|seed phrase|recovery phrase|mnemonic|passwords?|keychain|login data|cookies|credentials|api keys|access tokens|auth tokens|session tokens|environment variables|env vars|process\.env|os\.environ|wallets?|ssh keys?|secrets(?-u:\b)|browser profiles?|chat history|conversation history|full conversation|system prompt)").expect("the pattern is valid")
+});
+static SENDS_THEM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:send|post|upload|submit|forward|transmit|sync|share|report|deliver|push|relay|put|mirror|make a (?:get|post) request|call|request|curl)(?-u:\b)[^\n]*?(?-u:\b)(?:them|it|these|those|this|that|the (?:result|output|values?|contents?|file|archive|list|data|bundle|payload|blob|json|string|text|keys?|findings|collected[^\n]*))(?-u:\b)").expect("the pattern is valid")
+});
+/// Phrases that forbid it.
+static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:never|do not|don'?t|must not|should not|avoid|without|refuse|cannot|isn'?t|is not|no longer)(?-u:\b)").expect("the pattern is valid")
+});
 static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+").expect("the pattern is valid")
 });
 static MEMORY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?-u:\b)(?:append|add|write|insert|put|save|copy|paste|place|store)(?-u:\b)[^.\n]{0,80}(?-u:\b)(?:SOUL|MEMORY|AGENTS|CLAUDE|HEARTBEAT|IDENTITY|GEMINI)\.md").expect("the pattern is valid")
+});
+/// Phrases that change the files of other skills.
+static OTHER_SKILLS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:append|add|write|insert|put|copy|prepend|inject|patch|edit|modify|update)(?-u:\b)[^\n]*?(?-u:\b)(?:of|in|into|to) (?:every|all|each|any)(?: of)?(?: the)?(?: user'?s)?(?: other)?(?: installed)? (?:other )?skills?(?-u:\b)").expect("the pattern is valid")
 });
 static REDIRECT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|OPENROUTER)_(?:BASE_URL|API_BASE|API_URL|ENDPOINT)["']?\s*[:=]\s*["']?(https?://[^\s"'`]+)"#).expect("the pattern is valid")
@@ -90,13 +108,35 @@ fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: 
             ),
         );
         let around = window(range);
+        // A word like "supersedes" needs instructions to supersede; a quoted phrase is an example.
+        let phrase = file.slice(range).to_lowercase();
+        let is_vague = [
+            "overrid",
+            "supersede",
+            "take",
+            "disregard",
+            "ignore prior",
+            "no restrict",
+            "without any",
+        ]
+        .iter()
+        .any(|start| phrase.starts_with(start));
+        let names_rules = RULES_NOUN.is_match(file.slice(&(range.start..range.end + 80)));
+        let before = file.slice(&(range.start.saturating_sub(60)..range.start)).to_lowercase();
+        let is_quote = before.ends_with(['"', '\'', '“', '‘', '`']);
+        let is_denied =
+            ["not ", "n't ", "n’t ", "never "].iter().any(|word| before.ends_with(word));
+        let is_mild = is_vague && !names_rules || is_quote || is_denied;
         let acts = [Cue::Send, Cue::Secret, Cue::Conceal, Cue::NoConfirmation, Cue::Approvals]
             .iter()
             .filter(|cue| cues.find_in(**cue, &around).is_some())
             .count();
         hits.push(match at.role {
             Role::Comment => hit.blocking(),
-            _ if acts >= 2 => hit.severity(Severity::High).blocking().unless_quoted(skill),
+            _ if acts >= 2 && !is_denied && (names_rules || !is_vague) => {
+                hit.severity(Severity::High).blocking().unless_quoted(skill)
+            }
+            _ if is_mild => hit.severity(Severity::Low),
             _ => hit.severity(Severity::Medium).unless_quoted(skill),
         });
     }
@@ -177,8 +217,8 @@ fn check_images_and_prompts(
         }
     }
     for found in SECRET_REQUEST.find_iter(text).take(MAX_MATCHES) {
-        let line_start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
-        let before = text[line_start..found.start()].to_lowercase();
+        let line_start = slice(text, ..found.start()).rfind('\n').map_or(0, |at| at + 1);
+        let before = slice(text, line_start..found.start()).to_lowercase();
         if ["never", "not ", "n't"].iter().any(|word| before.contains(word)) {
             continue;
         }
@@ -204,6 +244,12 @@ fn check_images_and_prompts(
             hit.unless_quoted(skill)
         });
     }
+}
+
+/// Returns the addresses in a text.
+pub(super) fn addresses(text: &str) -> impl Iterator<Item = Remote> {
+    let all = ADDRESS.find_iter(text).take(MAX_MATCHES);
+    all.filter_map(|found| Remote::parse(found.as_str().trim_end_matches(['.', ','])))
 }
 
 /// Returns true for well-known hosts and hosts that the skill is about.
@@ -264,10 +310,19 @@ fn check_sent_secrets(
                 format!("the skill tells the agent to send secrets to {}", remote.describe()),
             )
         };
-        if takes
-            && sends
-            && (hides(&wide) || is_one_sentence && (is_pushed || remote.class.is_throwaway()))
-            && !is_code
+        // "Read the keys. Send them to …": the secrets are in the sentence before.
+        let earlier = file.slice(&(start.saturating_sub(300)..start));
+        let sentence = file.slice(&(start..found.end()));
+        let is_broad = TAKES_SECRETS.is_match(sentence)
+            && file.cues.find_in(Cue::Send, &(start..found.end())).is_some()
+            || SENDS_THEM.is_match(sentence) && TAKES_SECRETS.is_match(earlier);
+        let is_broad =
+            is_broad && !is_code && !FORBIDS.is_match(sentence) && !skill.topic.covers(&remote);
+        if is_broad
+            || takes
+                && sends
+                && (hides(&wide) || is_one_sentence && (is_pushed || remote.class.is_throwaway()))
+                && !is_code
             || takes && sends && hides(&near) && is_code
         {
             hits.push(hit().blocking().unless_quoted_for(skill, &remote));
@@ -401,6 +456,18 @@ fn check_memory(
             hit.severity(Severity::Low)
         });
     }
+    for found in OTHER_SKILLS.find_iter(text).take(MAX_MATCHES) {
+        let at = skill.location(number, found.range(), &[]);
+        let words = line(text, &found.range());
+        let message = format!("the skill tells the agent to change other skills: \"{words}\"");
+        let hit = Hit::new("MEM-02", at, message);
+        let is_file = words.to_lowercase().contains("skill.md") || words.contains("skills/");
+        hits.push(if is_file {
+            hit.severity(Severity::High).blocking().unless_quoted(skill)
+        } else {
+            hit.severity(Severity::Low)
+        });
+    }
     for found in REDIRECT.captures_iter(text).take(MAX_MATCHES) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) =
@@ -502,10 +569,10 @@ fn check_unattended(
 }
 
 /// Returns the line around a match, shortened.
-fn line(text: &str, range: &Range<usize>) -> String {
-    let line = text[excerpt::line(text, range, 200)].trim();
+pub(super) fn line(text: &str, range: &Range<usize>) -> String {
+    let line = slice(text, excerpt::line(text, range, 200)).trim();
     match line.char_indices().nth(120) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}…", slice(line, ..end)),
         None => line.to_owned(),
     }
 }

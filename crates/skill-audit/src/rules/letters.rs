@@ -50,11 +50,15 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                 }
                 TextAnomaly::InvisibleInWord => invisible += 1,
                 TextAnomaly::Homoglyph(word) => {
-                    hits.push(Hit::new(
+                    let hit = Hit::new(
                         "UNI-04",
                         location(span),
                         format!("a word mixes alphabets to look like `{word}`"),
-                    ));
+                    );
+                    // Formulas and the names of substances use single letters of other alphabets.
+                    let is_word =
+                        word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+                    hits.push(if is_word { hit } else { hit.severity(Severity::Low) });
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{Hit, Skill};
 use crate::artifact::FileKind;
+use crate::contents::{Contents, contents};
 use crate::finding::Severity;
 use crate::op::{Location, Role};
 
@@ -9,6 +10,7 @@ use crate::op::{Location, Role};
 const LONG_LINE: usize = 20_000;
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
+    let mut unknown = Vec::new();
     for (number, file) in skill.files.iter().enumerate() {
         let at = Location { file: number, span: 0..0, role: Role::Data, chain: Vec::new() };
         let path = file.file.path;
@@ -24,20 +26,21 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                 hits.push(Hit::new("BIN-02", at, format!("`{path}` is compiled code")));
             }
             FileKind::Archive if is_document(path) => {}
-            FileKind::Archive => hits.push(Hit::new(
-                "BIN-04",
-                at,
-                format!(
-                    "`{path}` is {} archive",
-                    if is_encrypted(file.file.bytes) { "a password-protected" } else { "an" }
-                ),
-            )),
+            FileKind::Archive => match contents(file.file.bytes) {
+                Contents::Assets => {}
+                Contents::Code | Contents::Unknown => hits.push(Hit::new(
+                    "BIN-04",
+                    at,
+                    format!(
+                        "`{path}` is {} archive",
+                        if is_encrypted(file.file.bytes) { "a password-protected" } else { "an" }
+                    ),
+                )),
+            },
             FileKind::Binary if file.file.is_executable => {
                 hits.push(Hit::new("BIN-01", at, format!("`{path}` is an executable binary file")));
             }
-            FileKind::Binary => {
-                hits.push(Hit::new("OPQ-02", at, format!("`{path}` has an unknown file type")));
-            }
+            FileKind::Binary => unknown.push((at, path)),
             FileKind::Active if path.to_lowercase().ends_with(".svg") => {
                 check_active_image(number, file, hits);
             }
@@ -53,6 +56,23 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
         }
         check_packed(number, file, hits);
     }
+    hits.extend(unknown_types(unknown));
+}
+
+/// Reports all files of unknown types together.
+fn unknown_types(mut files: Vec<(Location, &str)>) -> Option<Hit> {
+    const SHOWN: usize = 3;
+    let more = files.len().saturating_sub(SHOWN);
+    let names: Vec<String> =
+        files.iter().take(SHOWN).map(|(_, path)| format!("`{path}`")).collect();
+    let (names, is_one) = (names.join(", "), files.len() == 1);
+    let first = (!files.is_empty()).then(|| files.swap_remove(0).0)?;
+    let message = match (is_one, more) {
+        (true, _) => format!("{names} has an unknown file type"),
+        (false, 0) => format!("{names} have unknown file types"),
+        (false, more) => format!("{names} and {more} more files have unknown file types"),
+    };
+    Some(Hit::new("OPQ-02", first, message))
 }
 
 /// Office documents are archives of text.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use skill::capabilities::Extent;
 
 use super::{AuditedSkill, REVOKED};
-use crate::{Finding, FlowStep, LineRange, ObservedKind, Report};
+use crate::{Finding, FlowStep, LineRange, ObservedKind, Report, RuleId, Severity};
 
 /// A file of a skill, to show source lines from.
 #[derive(Debug, Clone, Copy)]
@@ -23,21 +23,24 @@ const CONTEXT_LINES: usize = 3;
 const MAX_LINE_CHARS: usize = 300;
 
 const STYLE: &str = "
-:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;--mark:#fff3c4;
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;--mark:#fff3c4;--link:#0550ae;
 --block:#b42318;--review:#9a6700;--unanalyzable:#6941c6;--note:#175cd3;--pass:#067647}
-@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9198a1;--line:#30363d;--card:#151b23;--mark:#4b3a00;
+@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9198a1;--line:#30363d;--card:#151b23;--mark:#4b3a00;--link:#79c0ff;
 --block:#ff7b72;--review:#e3b341;--unanalyzable:#d2a8ff;--note:#79c0ff;--pass:#56d364}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.55 system-ui,sans-serif}
+*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.55 system-ui,sans-serif}a{color:var(--link)}
 main{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 4rem}h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.25rem;margin:2.5rem 0 .75rem}
-h3{font-size:1rem;margin:1.25rem 0 .5rem}article h3{margin:0}.soft{color:var(--soft)}code,pre{font:13px/1.5 ui-monospace,monospace}
+h3{font-size:1rem;margin:1.25rem 0 .5rem}h4{font-size:.95rem;margin:0}.soft{color:var(--soft)}code,pre{font:13px/1.5 ui-monospace,monospace}
 .verdict{display:inline-block;border:2px solid currentColor;border-radius:.5rem;padding:.1rem .6rem;font-weight:700;letter-spacing:.04em}
-.BLOCK,.critical,.high{color:var(--block)}.REVIEW,.medium{color:var(--review)}.UNANALYZABLE{color:var(--unanalyzable)}.NOTE,.low,.info{color:var(--note)}.PASS{color:var(--pass)}
-.skill{border-top:1px solid var(--line);padding-top:1.5rem;margin-top:2rem}
+.BLOCK,.REVOKED,.critical,.high{color:var(--block)}.REVIEW,.medium{color:var(--review)}.UNANALYZABLE{color:var(--unanalyzable)}.NOTE,.low,.info{color:var(--note)}.PASS{color:var(--pass)}
+.skill{border-top:1px solid var(--line);padding-top:.75rem;margin-top:1rem}.skill>summary{list-style-position:outside}.skill>summary h2{display:inline;margin:0}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
-th{font-weight:600;white-space:nowrap}.finding{background:var(--card);border:1px solid var(--line);border-left:4px solid currentColor;border-radius:.5rem;padding:.9rem 1rem;margin:.75rem 0}
-.finding>*{color:var(--fg)}.finding .tag{font-weight:700}.finding pre{overflow-x:auto;margin:.6rem 0;padding:.5rem 0;background:var(--bg);border:1px solid var(--line);border-radius:.4rem}
+th{font-weight:600;white-space:nowrap}.group{background:var(--card);border:1px solid var(--line);border-left:4px solid currentColor;border-radius:.5rem;padding:.9rem 1rem;margin:.75rem 0}
+.group>*{color:var(--fg)}.group .tag{font-weight:700}.finding{border-top:1px solid var(--line);margin-top:.75rem;padding-top:.6rem}.finding pre{overflow-x:auto;margin:.6rem 0;padding:.5rem 0;background:var(--bg);border:1px solid var(--line);border-radius:.4rem}
 pre span{display:block;padding:0 .75rem;white-space:pre}pre .hit{background:var(--mark)}pre i{font-style:normal;color:var(--soft);display:inline-block;width:3.2em;user-select:none}
 .chain{margin:.3rem 0;font-size:.9rem}details{margin:.5rem 0}summary{cursor:pointer}.gained{color:var(--block)}.lost{color:var(--pass)}ul{margin:.3rem 0;padding-left:1.2rem}
+fieldset{border:1px solid var(--line);border-radius:.5rem;margin:1rem 0;padding:.4rem 1rem;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}label{white-space:nowrap}
+a:focus-visible,summary:focus-visible,input:focus-visible{outline:3px solid var(--link);outline-offset:2px}.skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem}
+@media print{fieldset,.skip{display:none}}
 ";
 
 /// Renders reports as a page. `sources` are the files of each skill.
@@ -47,55 +50,177 @@ pub fn html(reports: &[AuditedSkill], sources: &[Vec<Source<'_>>]) -> String {
     // Even if escaping failed, nothing would run and nothing would be fetched.
     page.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Skill audit</title>\n");
-    let _ = write!(page, "<style>{STYLE}</style></head>\n<body><main>\n<h1>Skill audit</h1>\n");
-    overview(&mut page, reports);
-    for (at, report) in reports.iter().enumerate() {
-        skill(&mut page, at, report, sources.get(at).map_or(&[][..], Vec::as_slice));
+    let _ = writeln!(page, "<style>{STYLE}{}</style></head>", filter_rules());
+    page.push_str("<body><a class=\"skip\" href=\"#skills\">Skip to the skills</a><main>\n<h1>Skill audit</h1>\n");
+    let order = order(reports);
+    counts(&mut page, reports);
+    filters(&mut page, reports);
+    if reports.len() > 1 {
+        all_findings(&mut page, reports, &order);
+        all_capabilities(&mut page, reports);
+    }
+    page.push_str("<h2 id=\"skills\">Skills</h2>\n");
+    for at in order {
+        skill(&mut page, at, &reports[at], sources.get(at).map_or(&[][..], Vec::as_slice));
     }
     page.push_str("<p class=\"soft\">Static analysis only: no skill code was run, and nothing was sent anywhere. A skill that passes can still do harm.</p>\n</main></body></html>\n");
     page
 }
 
-fn overview(page: &mut String, reports: &[AuditedSkill]) {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for AuditedSkill { found, revoked, .. } in reports {
-        if revoked.is_some() {
-            *counts.entry(REVOKED).or_default() += 1;
-        }
-        *counts.entry(found.report.verdict.as_str()).or_default() += 1;
+/// The labels of skills, worst first.
+const LABELS: [&str; 6] = [REVOKED, "BLOCK", "UNANALYZABLE", "REVIEW", "NOTE", "PASS"];
+
+/// Returns the order of skills: the worst first, then by name.
+fn order(reports: &[AuditedSkill]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..reports.len()).collect();
+    let rank = |label: &str| LABELS.iter().position(|known| *known == label);
+    order.sort_by_key(|at| (rank(reports[*at].label()), &reports[*at].found.report.name));
+    order
+}
+
+/// Returns the style rules that hide what the user filters out. They work without a script.
+fn filter_rules() -> String {
+    let mut rules = String::new();
+    for label in LABELS {
+        let _ =
+            writeln!(rules, "body:has(#show-{label}:not(:checked)) .is-{label}{{display:none}}");
     }
-    let words: Vec<String> =
-        counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let _ = writeln!(page, "<p class=\"soft\">{}</p>", escaped(&words.join(", ")));
-    if reports.len() > 1 {
-        page.push_str("<table><thead><tr><th>Skill</th><th>Verdict</th><th>Findings</th></tr></thead><tbody>\n");
-        for (at, AuditedSkill { found, .. }) in reports.iter().enumerate() {
-            let report = &found.report;
-            let _ = writeln!(
-                page,
-                "<tr><td><a href=\"#s{at}\">{}</a></td><td class=\"{v}\">{v}</td><td>{}</td></tr>",
-                escaped(&report.name),
-                report.findings.len(),
-                v = report.verdict
-            );
+    for severity in Severity::ALL {
+        let _ = writeln!(
+            rules,
+            "body:has(#show-{severity}:not(:checked)) .is-{severity}{{display:none}}"
+        );
+    }
+    rules
+}
+
+/// Shows how many skills have each verdict.
+fn counts(page: &mut String, reports: &[AuditedSkill]) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for audited in reports {
+        *counts.entry(audited.label()).or_default() += 1;
+    }
+    let shown = LABELS.iter().filter_map(|label| Some((label, counts.get(label)?)));
+    let words: Vec<String> = shown
+        .map(|(label, count)| format!("<span class=\"{label}\">{count} {label}</span>"))
+        .collect();
+    let noun = if reports.len() == 1 { "skill" } else { "skills" };
+    let _ = writeln!(page, "<p class=\"soft\">{} {noun}: {}</p>", reports.len(), words.join(", "));
+}
+
+/// Shows a checkbox for every verdict and severity that occurs.
+fn filters(page: &mut String, reports: &[AuditedSkill]) {
+    let mut boxes = |title: &str, values: Vec<&str>| {
+        if values.len() > 1 {
+            let _ = write!(page, "<fieldset><legend>{title}</legend>");
+            for value in values {
+                let _ = write!(
+                    page,
+                    "<label><input type=\"checkbox\" id=\"show-{value}\" checked> {value}</label>"
+                );
+            }
+            page.push_str("</fieldset>\n");
         }
-        page.push_str("</tbody></table>\n");
+    };
+    let labels: BTreeSet<&str> = reports.iter().map(AuditedSkill::label).collect();
+    boxes("Show verdicts", LABELS.into_iter().filter(|label| labels.contains(label)).collect());
+    let all = reports.iter().flat_map(|audited| &audited.found.report.findings);
+    let severities: BTreeSet<Severity> = all.map(|finding| finding.severity).collect();
+    boxes("Show severities", severities.into_iter().rev().map(Severity::as_str).collect());
+}
+
+/// Shows which rules found something in which skills, worst first.
+fn all_findings(page: &mut String, reports: &[AuditedSkill], order: &[usize]) {
+    let mut rules: BTreeMap<RuleId, (bool, Severity, Vec<usize>)> = BTreeMap::new();
+    for at in order {
+        for finding in &reports[*at].found.report.findings {
+            let (blocks, severity, skills) =
+                rules.entry(finding.rule.id).or_insert((false, Severity::Info, Vec::new()));
+            *blocks |= finding.blocks;
+            *severity = (*severity).max(finding.severity);
+            if skills.last() != Some(at) {
+                skills.push(*at);
+            }
+        }
+    }
+    if rules.is_empty() {
+        return;
+    }
+    let mut rules: Vec<_> = rules.into_iter().collect();
+    rules.sort_by_key(|(id, (blocks, severity, _))| (std::cmp::Reverse((*blocks, *severity)), *id));
+    page.push_str("<h2>Findings of all skills</h2>\n<table><thead><tr><th>Severity</th><th>Rule</th><th>Skills</th></tr></thead><tbody>\n");
+    for (id, (blocks, severity, skills)) in rules {
+        const SHOWN: usize = 12;
+        let mut links: Vec<String> = skills
+            .iter()
+            .take(SHOWN)
+            .map(|at| {
+                format!("<a href=\"#s{at}\">{}</a>", escaped(&reports[*at].found.report.name))
+            })
+            .collect();
+        if skills.len() > SHOWN {
+            links.push(format!("and {} more", skills.len() - SHOWN));
+        }
+        let _ = writeln!(
+            page,
+            "<tr class=\"is-{severity}\"><td class=\"{severity}\">{}{severity}</td><td>{id} {}</td><td>{}</td></tr>",
+            if blocks { "blocks, " } else { "" },
+            escaped(id.rule().name),
+            links.join(", ")
+        );
+    }
+    page.push_str("</tbody></table>\n");
+}
+
+/// Shows what all skills together use, with the number of skills.
+fn all_capabilities(page: &mut String, reports: &[AuditedSkill]) {
+    const SHOWN: usize = 40;
+    let mut rows = String::new();
+    for kind in ObservedKind::all() {
+        let mut items: BTreeMap<&str, usize> = BTreeMap::new();
+        for audited in reports {
+            for item in audited.found.report.observed.of(kind) {
+                *items.entry(item).or_default() += 1;
+            }
+        }
+        if items.is_empty() {
+            continue;
+        }
+        let mut items: Vec<(&str, usize)> = items.into_iter().collect();
+        items.sort_by_key(|(item, count)| (std::cmp::Reverse(*count), *item));
+        let more = items.len().saturating_sub(SHOWN);
+        let mut shown: Vec<String> = items
+            .iter()
+            .take(SHOWN)
+            .map(|(item, count)| format!("{} <span class=\"soft\">{count}</span>", escaped(item)))
+            .collect();
+        if more > 0 {
+            shown.push(format!("and {more} more"));
+        }
+        let _ = writeln!(rows, "<tr><th>{kind}</th><td>{}</td></tr>", shown.join(", "));
+    }
+    if !rows.is_empty() {
+        let _ = writeln!(
+            page,
+            "<details><summary><b>Capabilities of all skills</b>, with the number of skills</summary><table><tbody>\n{rows}</tbody></table></details>"
+        );
     }
 }
 
 fn skill(page: &mut String, at: usize, audited: &AuditedSkill, sources: &[Source<'_>]) {
     let report = &audited.found.report;
+    let label = audited.label();
+    let is_open = if matches!(label, "PASS" | "NOTE") { "" } else { " open" };
     let _ = writeln!(
         page,
-        "<section class=\"skill\" id=\"s{at}\"><h2>{} <span class=\"verdict {v}\">{v}</span></h2>",
+        "<details class=\"skill is-{label}\" id=\"s{at}\"{is_open}><summary><h2>{} <span class=\"verdict {v}\">{v}</span></h2></summary>",
         escaped(&report.name),
         v = report.verdict
     );
     let _ = writeln!(
         page,
-        "<p class=\"soft\">{} {}, bundle <code>{}</code></p>",
-        report.files,
-        if report.files == 1 { "file" } else { "files" },
+        "<p class=\"soft\">{}, bundle <code>{}</code></p>",
+        escaped(&report.described_files()),
         audited.found.bundle
     );
     if let Some(reason) = &audited.revoked {
@@ -112,19 +237,20 @@ fn skill(page: &mut String, at: usize, audited: &AuditedSkill, sources: &[Source
     } else {
         page.push_str("<h3>Findings</h3>\n");
     }
-    for finding in &report.findings {
-        let lowered = finding.lowered.as_deref().map(|reason| ("Severity lowered", reason));
-        show(page, finding, lowered, sources);
+    for group in groups(&report.findings) {
+        show_group(page, &group, sources);
     }
     if !report.suppressed.is_empty() {
         let _ =
             writeln!(page, "<details><summary>{} suppressed</summary>", report.suppressed.len());
         for one in &report.suppressed {
+            let rule = one.finding.rule;
+            let _ = writeln!(page, "<h4>{} {}</h4>", rule.id, escaped(rule.name));
             show(page, &one.finding, Some(("Suppressed", &one.reason)), sources);
         }
         page.push_str("</details>\n");
     }
-    page.push_str("</section>\n");
+    page.push_str("</details>\n");
 }
 
 /// Shows the capabilities that an update gains and loses.
@@ -198,20 +324,59 @@ fn list<'a>(items: impl ExactSizeIterator<Item = &'a str>) -> String {
     if shown.is_empty() { NONE.to_owned() } else { shown.join("<br>") }
 }
 
-/// Shows a finding; `note` is a label and a reason, such as why the severity was lowered.
-fn show(page: &mut String, finding: &Finding, note: Option<(&str, &str)>, sources: &[Source<'_>]) {
-    let (severity, rule) = (finding.severity, finding.rule);
+/// Returns findings by rule, in the order of the worst finding of each rule.
+fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        match groups.iter_mut().find(|group| group[0].rule == finding.rule) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
+}
+
+/// Shows all findings of one rule, with why they matter and what to do.
+fn show_group(page: &mut String, group: &[&Finding], sources: &[Source<'_>]) {
+    const OPEN: usize = 5;
+    let Some(worst) = group.first() else { return };
+    let (rule, severity) = (worst.rule, worst.severity);
+    let count =
+        if group.len() > 1 { format!(" ({} findings)", group.len()) } else { String::new() };
     let _ = writeln!(
         page,
-        "<article class=\"finding {severity}\"><h3><span class=\"tag {severity}\">{}{severity}</span> {} {}</h3>",
-        if finding.blocks { "blocks, " } else { "" },
+        "<section class=\"group {severity} is-{severity}\"><h4><span class=\"tag {severity}\">{}{severity}</span> {} {}{count}</h4>",
+        if worst.blocks { "blocks, " } else { "" },
         rule.id,
         escaped(rule.name)
     );
+    let _ = writeln!(
+        page,
+        "<p><b>Why it matters:</b> {}<br><b>What to do:</b> {}</p>",
+        escaped(rule.rationale),
+        escaped(rule.fix)
+    );
+    for (at, finding) in group.iter().enumerate() {
+        if at == OPEN {
+            let _ = writeln!(page, "<details><summary>{} more</summary>", group.len() - OPEN);
+        }
+        let lowered = finding.lowered.as_deref().map(|reason| ("Severity lowered", reason));
+        show(page, finding, lowered, sources);
+    }
+    if group.len() > OPEN {
+        page.push_str("</details>\n");
+    }
+    page.push_str("</section>\n");
+}
+
+/// Shows a finding; `note` is a label and a reason, such as why the severity was lowered.
+fn show(page: &mut String, finding: &Finding, note: Option<(&str, &str)>, sources: &[Source<'_>]) {
+    let severity = finding.severity;
+    let _ = writeln!(page, "<article class=\"finding is-{severity}\">");
     let _ = writeln!(page, "<p>{}</p>", escaped(&finding.message));
     let _ = writeln!(
         page,
-        "<p class=\"soft\">{}:{}, {}</p>",
+        "<p class=\"soft\">{}:{}, {}, {severity}</p>",
         escaped(&finding.file),
         finding.location.line,
         finding.role.as_str()
@@ -240,12 +405,6 @@ fn show(page: &mut String, finding: &Finding, note: Option<(&str, &str)>, source
     if let Some((label, reason)) = note {
         let _ = writeln!(page, "<p class=\"soft\">{label}: {}</p>", escaped(reason));
     }
-    let _ = writeln!(
-        page,
-        "<details><summary>Why it matters and how to fix it</summary><p>{}</p><p>{}</p></details>",
-        escaped(rule.rationale),
-        escaped(rule.fix)
-    );
     page.push_str("</article>\n");
 }
 

@@ -151,6 +151,9 @@ pub struct ReportJson {
     pub suppressed: Vec<FindingJson>,
     /// The number of audited files.
     pub files: usize,
+    /// The number of files that contain no code, by type: `font`, `image`; absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub assets: BTreeMap<String, usize>,
 }
 
 /// One capability: what the skill declares and what it uses.
@@ -238,6 +241,12 @@ pub struct FindingJson {
     pub evidence: String,
     /// The fingerprint that a suppression refers to.
     pub fingerprint: String,
+    /// Why it matters.
+    #[serde(default)]
+    pub rationale: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub fix: String,
     /// The steps of the data flow: file, line and what happens there.
     pub flow: Vec<(String, usize, String)>,
     /// Why the severity was lowered, or why the user suppressed the finding.
@@ -265,6 +274,7 @@ impl ReportJson {
             findings: report.findings.iter().map(|one| FindingJson::new(one, None)).collect(),
             suppressed: report.suppressed.iter().map(suppressed).collect(),
             files: report.files,
+            assets: report.assets.clone(),
         }
     }
 }
@@ -301,6 +311,8 @@ impl FindingJson {
             message: finding.message.clone(),
             evidence: finding.evidence.clone(),
             fingerprint: finding.fingerprint(),
+            rationale: finding.rule.rationale.to_owned(),
+            fix: finding.rule.fix.to_owned(),
             flow: finding
                 .flow
                 .iter()

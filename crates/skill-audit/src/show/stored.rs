@@ -47,6 +47,7 @@ impl TryFrom<ReportJson> for BundleReport {
             declared,
             observed: observed(&rows),
             files: json.files,
+            assets: json.assets,
         };
         Ok(Self { bundle, report })
     }

@@ -12,6 +12,17 @@ const EXPECTED_BLOCKS: [(&str, &str); 1] = [(
     "a scanner's list of attacks: it contains encoded commands and encoded instructions verbatim",
 )];
 
+/// Harmless skills that need review, each with the reason.
+const EXPECTED_REVIEWS: [(&str, &str); 5] = [
+    ("gha-security-review", "quotes real attacks on workflows, with their hosts"),
+    ("security-review", "quotes attacks in its reference pages"),
+    ("mcp-implementation-security-review", "quotes `rm -rf /` as an attack"),
+    ("namecheap", "tells the reader to `go` to a page, in words that could be a command"),
+    ("brand-landingpage", "tells the agent not to bother the user with an installation"),
+];
+/// The maximum number of harmless skills that need review.
+const MAX_REVIEWS: usize = 15;
+
 fn skills(folder: &Path, found: &mut Vec<PathBuf>) {
     if folder.join("SKILL.md").exists() {
         found.push(folder.to_owned());
@@ -46,12 +57,15 @@ fn harmless_skills_are_not_blocked() {
     let mut found = Vec::new();
     skills(Path::new(&corpus), &mut found);
     assert!(found.len() > 400, "only {} skills in the corpus", found.len());
-    let mut blocked = Vec::new();
+    let (mut blocked, mut reviews) = (Vec::new(), Vec::new());
     for folder in &found {
         let mut all = Vec::new();
         files(folder, folder, &mut all);
         let report = report(&all);
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        if matches!(report.verdict, Verdict::Review | Verdict::Unanalyzable) {
+            reviews.push(name.clone());
+        }
         if report.verdict == Verdict::Block
             && !EXPECTED_BLOCKS.iter().any(|(known, _)| *known == name)
         {
@@ -63,4 +77,11 @@ fn harmless_skills_are_not_blocked() {
         }
     }
     assert!(blocked.is_empty(), "\n{}", blocked.join("\n"));
+    assert!(reviews.len() <= MAX_REVIEWS, "{reviews:?}");
+    let unexpected = |name: &&String| !EXPECTED_REVIEWS.iter().any(|(known, _)| known == name);
+    assert_eq!(
+        reviews.iter().find(unexpected),
+        None,
+        "explain it in EXPECTED_REVIEWS: {reviews:?}"
+    );
 }

@@ -8,7 +8,16 @@ use crate::fixtures::{Case, cases, report};
 /// An evasion: its name, and how it changes the files of a case; `None` if it changes nothing.
 type Transform = (&'static str, fn(&Case) -> Option<Vec<(String, Vec<u8>)>>);
 
-const TRANSFORMS: [Transform; 9] = [
+const TRANSFORMS: [Transform; 11] = [
+    ("without frontmatter", |case| each(case, |_, text| without_frontmatter(text))),
+    ("a byte-order mark", |case| {
+        each(
+            case,
+            |path, text| {
+                if path == "SKILL.md" { format!("\u{feff}{text}") } else { text.to_owned() }
+            },
+        )
+    }),
     ("quotes in words", |case| {
         replaced(
             case,
@@ -117,6 +126,14 @@ fn replaced(case: &Case, pairs: &[(&str, &str)]) -> Option<Vec<(String, Vec<u8>)
         // The language label of a code block is not a command.
         changed.replace("```ba''sh", "```bash")
     })
+}
+
+fn without_frontmatter(text: &str) -> String {
+    let mut parts = text.splitn(3, "---\n");
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(""), Some(_), Some(body)) => body.to_owned(),
+        _ => text.to_owned(),
+    }
 }
 
 fn code(case: &Case, change: impl Fn(&str) -> String) -> Option<Vec<(String, Vec<u8>)>> {

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use skill_audit::{File, RULES, Report, Severity, Verdict, audit};
+use skill_audit::{File, RULES, Report, RuleId, Severity, Verdict, audit};
 
 /// One case of a rule.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(crate) fn cases() -> Vec<Case> {
     all
 }
 
-fn parse(rule: &str, text: &str) -> Vec<Case> {
+pub(crate) fn parse(rule: &str, text: &str) -> Vec<Case> {
     let cases = text.split("=== ").filter(|case| !case.trim().is_empty());
     cases
         .map(|case| {
@@ -125,7 +125,8 @@ fn every_rule_has_cases_of_both_kinds_and_texts() {
         };
         assert!(has(true), "{} has no `pass` case", rule.id);
         assert!(
-            has(false) || rule.severity <= Severity::Low,
+            // No input is known that makes the audit fail; a unit test of `audit` covers it.
+            has(false) || rule.severity <= Severity::Low || rule.id == RuleId::AUDIT_FAILED,
             "{} has no case that it must find",
             rule.id
         );

@@ -7,9 +7,12 @@
     reason = "tests read fixtures and print what they measured"
 )]
 
+mod capabilities;
+mod classes;
 mod corpus;
 mod docs;
 mod evasions;
 mod fixtures;
+mod mutations;
 mod ruleset;
 mod whole;

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use csk_core::audit::{read_folder, read_snapshot};
+use csk_core::audit::read_snapshot;
 use csk_core::install::{Network, check_origin, repositories};
 use csk_core::{Config, Declaration, Reference, Repository, SKILLFILE, SourceError};
 use skill::{Identifier, MARKER_FILE, Marker, RelPath, SKILL_FILE, nearest};
@@ -19,7 +19,7 @@ use crate::projects::{SelectedProjects, Selection, select, select_any};
 
 /// A skill to audit.
 pub(super) struct AuditTarget {
-    pub(super) bundle: Bundle,
+    pub(super) files: TargetFiles,
     /// The prefix of its file paths in reports.
     pub(super) base: String,
     /// Its sources according to the Skillfile and the install marker.
@@ -30,6 +30,26 @@ pub(super) struct AuditTarget {
     pub(super) marker: Option<Marker>,
     /// Whether the files come from a commit. Only verdicts of commits are stored.
     pub(super) is_commit: bool,
+}
+
+/// The files of a skill to audit.
+pub(super) enum TargetFiles {
+    /// They are in memory.
+    Read(Bundle),
+    /// They are in this folder, and read when it is their turn.
+    Folder(AbsPath),
+}
+
+impl AuditTarget {
+    /// Returns a name for messages.
+    pub(super) fn name(&self) -> &str {
+        match &self.files {
+            TargetFiles::Read(bundle) => &bundle.name,
+            TargetFiles::Folder(path) => {
+                path.as_path().file_name().and_then(|name| name.to_str()).unwrap_or_default()
+            }
+        }
+    }
 }
 
 /// The skills that a target refers to.
@@ -133,7 +153,7 @@ fn of_source(
     let read = |(name, path): (&str, Option<&RelPath>)| {
         let tree = objects.tree(&found.version.commit, path)?;
         Ok(AuditTarget {
-            bundle: read_snapshot(name, &objects.snapshot(&tree)?)?,
+            files: TargetFiles::Read(read_snapshot(name, &objects.snapshot(&tree)?)?),
             base: path.map_or_else(|| name.to_owned(), ToString::to_string),
             declared_sources: found.source.url.iter().cloned().collect(),
             repository: Some(found.source.repository.path().clone()),
@@ -208,13 +228,13 @@ fn project(context: &mut Context, config: &Config) -> anyhow::Result<SelectedPro
 }
 
 /// Reads a skill folder.
-fn read(path: &AbsPath, shown: String) -> anyhow::Result<AuditTarget> {
-    let bundle = read_folder(path)?;
+fn read(path: &AbsPath, shown: String) -> AuditTarget {
+    let files = TargetFiles::Folder(path.clone());
     let marker = marker(path);
     let declared = marker.as_ref().and_then(|marker| marker.git.clone());
     let declared_sources = declared.into_iter().chain([path.to_string()]).collect();
     let repository = path.join(".git").as_path().exists().then(|| path.clone());
-    Ok(AuditTarget { bundle, base: shown, declared_sources, repository, marker, is_commit: false })
+    AuditTarget { files, base: shown, declared_sources, repository, marker, is_commit: false }
 }
 
 /// Reads the skills at or below a folder.
@@ -236,12 +256,7 @@ fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<AuditTargets> {
         read(&one, below.map_or_else(|| shown.to_owned(), |below| format!("{shown}/{below}")))
     };
     let mut all = AuditTargets { problems, ..AuditTargets::default() };
-    for one in found {
-        match read(one) {
-            Ok(target) => all.skills.push(target),
-            Err(error) => all.problems.push(format!("{error:#}")),
-        }
-    }
+    all.skills.extend(found.into_iter().map(read));
     Ok(all)
 }
 
@@ -267,9 +282,9 @@ fn bundle(
 ) -> Result<AuditTarget, SourceError> {
     let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
     let shown = name.rsplit('/').next().unwrap_or(name);
-    let bundle = read_snapshot(shown, &repository.objects().snapshot(&tree)?)?;
+    let files = TargetFiles::Read(read_snapshot(shown, &repository.objects().snapshot(&tree)?)?);
     Ok(AuditTarget {
-        bundle,
+        files,
         base: name.to_owned(),
         declared_sources: Vec::new(),
         repository: Some(repository.path().clone()),

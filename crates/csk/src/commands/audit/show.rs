@@ -1,78 +1,203 @@
 //! Audit reports as text for the terminal.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use skill::capabilities::Extent;
 use skill_audit::show::{AuditedSkill, REVOKED};
-use skill_audit::{Finding, FlowStep, ObservedChange, ObservedKind, Report, Rule, RuleId, Verdict};
-use term::{counted, safe_line, table};
+use skill_audit::{
+    Finding, FlowStep, ObservedChange, ObservedKind, Report, Rule, RuleId, Severity, Verdict,
+};
+use term::{Palette, counted, safe_line, table};
 
 use super::inspect::InspectedSkill;
 
 /// The number of findings of one rule that are shown individually.
 const MAX_PER_RULE: usize = 5;
+/// The number of items shown of one capability.
+const MAX_ITEMS: usize = 8;
+
+/// How reports are shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    /// The width of the terminal; `None` if it is not one.
+    pub(super) width: Option<usize>,
+    pub(super) palette: Palette,
+    pub(super) detail: Detail,
+}
+
+/// How much is shown of several skills. A single skill is always shown in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// A table of all skills, and the findings of those that need attention.
+    Summary,
+    /// Everything about every skill.
+    All,
+}
 
 /// Returns reports as text.
-pub(super) fn text(inspected: &[InspectedSkill], width: Option<usize>) -> String {
+pub(super) fn text(inspected: &[InspectedSkill], style: Style) -> String {
     let mut text = String::new();
-    for one in inspected {
-        let report = one.report();
-        let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.audited.label());
-        if let Some(reason) = &one.audited.revoked {
-            let _ = writeln!(text, "  revoked: {}", safe_line(reason));
-            let _ = writeln!(text, "  audit verdict: {}", report.verdict);
-        }
-        let _ = writeln!(text, "  bundle {}", one.digest());
-        text += &changes(&one.audited, width);
-        text += &capabilities(report, width);
-        for finding in shown(report) {
-            text += &self::finding(finding);
-        }
-        let hidden = report.findings.len() - shown(report).len();
-        if hidden > 0 {
-            let _ =
-                writeln!(text, "  {} not shown; use --json to see all", counted(hidden, "finding"));
-        }
-        if !report.suppressed.is_empty() {
-            let _ = writeln!(text, "  {} suppressed", counted(report.suppressed.len(), "finding"));
-        }
+    let is_whole = inspected.len() == 1 || style.detail == Detail::All;
+    if inspected.len() > 1 {
+        text += &overview(inspected, style);
         text.push('\n');
     }
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    let words = Verdict::ALL.into_iter().rev().map(Verdict::as_str);
-    for verdict in std::iter::once(REVOKED).chain(words) {
-        let count = inspected.iter().filter(|one| one.audited.label() == verdict).count();
-        if count > 0 {
-            counts.push((verdict, count));
+    for one in inspected {
+        let label = one.audited.label();
+        if is_whole || !matches!(label, "PASS" | "NOTE") {
+            text += &skill(one, style);
+            text.push('\n');
         }
     }
-    let counts: Vec<String> =
-        counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let _ = writeln!(text, "{}: {}", counted(inspected.len(), "skill"), counts.join(", "));
+    text + &totals(inspected, style)
+}
+
+/// Returns a table of all skills, the worst first.
+fn overview(inspected: &[InspectedSkill], style: Style) -> String {
+    let mut order: Vec<&InspectedSkill> = inspected.iter().collect();
+    order.sort_by_key(|one| {
+        (
+            std::cmp::Reverse((one.audited.revoked.is_some(), one.report().verdict)),
+            &one.report().name,
+        )
+    });
+    let row = |one: &&InspectedSkill| {
+        let report = one.report();
+        let worst = report.findings.first();
+        let worst = worst.map(|finding| format!("{} {}", finding.rule.id, finding.rule.name));
+        let count = report.findings.len();
+        let used: Vec<String> = summary(report);
+        vec![
+            one.audited.label().to_owned(),
+            report.name.clone(),
+            if count == 0 { "-".to_owned() } else { count.to_string() },
+            worst.unwrap_or_else(|| "-".to_owned()),
+            used.join("; "),
+        ]
+    };
+    let head =
+        ["verdict", "skill", "findings", "worst", "capabilities"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(order.iter().map(row)).collect();
+    let shown = table(&rows, style.width);
+    // Cells cannot contain colors: they would be made visible.
+    let colored = shown.lines().map(|line| {
+        let end = line.find(' ').unwrap_or(line.len());
+        match line.split_at_checked(end) {
+            Some((word, rest)) if color(word).is_some() => {
+                format!("{}{rest}\n", painted(word, word, style.palette))
+            }
+            _ => format!("{line}\n"),
+        }
+    });
+    colored.collect()
+}
+
+fn skill(one: &InspectedSkill, style: Style) -> String {
+    let (report, label) = (one.report(), one.audited.label());
+    let mut text =
+        format!("{}  {}\n", safe_line(&report.name), painted(label, label, style.palette));
+    if let Some(reason) = &one.audited.revoked {
+        let _ = writeln!(text, "  revoked: {}", safe_line(reason));
+        let _ = writeln!(text, "  audit verdict: {}", report.verdict);
+    }
+    let _ = writeln!(text, "  bundle {}", one.digest());
+    if !report.assets.is_empty() {
+        let _ = writeln!(text, "  {}", safe_line(&report.described_files()));
+    }
+    text += &changes(&one.audited, style.width);
+    for line in summary(report) {
+        text += &wrapped("  ", &safe_line(&line), style.width);
+    }
+    text += &declared(report, style.width);
+    for group in groups(report) {
+        for finding in group.iter().take(MAX_PER_RULE) {
+            text += &self::finding(finding, style.palette);
+        }
+        let hidden = group.len().saturating_sub(MAX_PER_RULE);
+        if hidden > 0 {
+            let _ = writeln!(
+                text,
+                "      and {} of {}; use --json to see all",
+                counted(hidden, "more finding"),
+                group[0].rule.id
+            );
+        }
+        text += &wrapped("      why: ", group[0].rule.rationale, style.width);
+        text += &wrapped("      fix: ", group[0].rule.fix, style.width);
+    }
+    if !report.suppressed.is_empty() {
+        let _ = writeln!(text, "  {} suppressed", counted(report.suppressed.len(), "finding"));
+    }
     text
 }
 
-/// Returns the most severe findings of each rule.
-fn shown(report: &Report) -> Vec<&Finding> {
-    let mut counts: BTreeMap<RuleId, usize> = BTreeMap::new();
-    let mut shown = Vec::new();
-    for finding in &report.findings {
-        let count = counts.entry(finding.rule.id).or_default();
-        *count += 1;
-        if *count <= MAX_PER_RULE {
-            shown.push(finding);
+fn totals(inspected: &[InspectedSkill], style: Style) -> String {
+    let words = Verdict::ALL.into_iter().rev().map(Verdict::as_str);
+    let mut counts = Vec::new();
+    for label in std::iter::once(REVOKED).chain(words) {
+        let count = inspected.iter().filter(|one| one.audited.label() == label).count();
+        if count > 0 {
+            counts.push(painted(&format!("{count} {label}"), label, style.palette));
         }
     }
-    shown
+    format!("{}: {}\n", counted(inspected.len(), "skill"), counts.join(", "))
 }
 
-fn finding(finding: &Finding) -> String {
+/// Returns the ANSI color of a verdict or severity.
+fn color(word: &str) -> Option<&'static str> {
+    match word {
+        "BLOCK" | "REVOKED" | "critical" | "high" => Some("\u{1b}[1;31m"),
+        "REVIEW" | "medium" => Some("\u{1b}[33m"),
+        "UNANALYZABLE" => Some("\u{1b}[35m"),
+        "NOTE" | "low" | "info" => Some("\u{1b}[36m"),
+        "PASS" => Some("\u{1b}[32m"),
+        _ => None,
+    }
+}
+
+/// Returns text in the color of a verdict or severity.
+fn painted(text: &str, word: &str, palette: Palette) -> String {
+    match (palette, color(word)) {
+        (Palette::Color, Some(start)) => format!("{start}{text}\u{1b}[0m"),
+        (Palette::Color | Palette::Plain, _) => text.to_owned(),
+    }
+}
+
+/// Returns what a skill does, one kind per line: `runs: git, npm`.
+fn summary(report: &Report) -> Vec<String> {
+    let line = |(verb, items): (&str, Vec<String>)| {
+        let more = items.len().saturating_sub(MAX_ITEMS);
+        let mut shown = items.into_iter().take(MAX_ITEMS).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            let _ = write!(shown, " and {more} more");
+        }
+        format!("{verb}: {shown}")
+    };
+    report.observed.summary().into_iter().map(line).collect()
+}
+
+/// Returns findings by rule, in the order of the worst finding of each rule.
+fn groups(report: &Report) -> Vec<Vec<&Finding>> {
+    let mut at: BTreeMap<RuleId, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in &report.findings {
+        let index = *at.entry(finding.rule.id).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[index].push(finding);
+    }
+    groups
+}
+
+fn finding(finding: &Finding, palette: Palette) -> String {
     let blocks = if finding.blocks { " (blocks)" } else { "" };
+    let severity = Severity::as_str(finding.severity);
     let mut text = format!(
         "  {} {}{blocks} {}:{}\n      {}\n",
         finding.rule.id,
-        finding.severity,
+        painted(severity, severity, palette),
         safe_line(&finding.file),
         finding.location.line,
         safe_line(&finding.message)
@@ -97,34 +222,13 @@ fn finding(finding: &Finding) -> String {
     text
 }
 
-fn capabilities(report: &Report, width: Option<usize>) -> String {
-    const SHOWN: usize = 6;
-    let list = |map: &BTreeMap<ObservedKind, BTreeSet<String>>, kind: ObservedKind| {
-        let items = map.get(&kind).filter(|items| !items.is_empty())?;
-        let shown: Vec<&str> = items.iter().take(SHOWN).map(String::as_str).collect();
-        let more = items.len() - shown.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Some(shown.join(", ") + &more)
+/// Returns what the skill declares, one line for each kind.
+fn declared(report: &Report, width: Option<usize>) -> String {
+    let line = |kind: ObservedKind| {
+        let extent = report.declared_of(kind).filter(|extent| **extent != Extent::Undeclared)?;
+        Some(wrapped("  ", &format!("declares {kind}: {}", safe_line(&extent.to_string())), width))
     };
-    let row = |kind: ObservedKind| {
-        let declared = report.declared_of(kind).filter(|extent| **extent != Extent::Undeclared);
-        let code = list(&report.observed.scripts, kind);
-        let instructions = list(&report.observed.instructions, kind);
-        if declared.is_none() && code.is_none() && instructions.is_none() {
-            return None;
-        }
-        let declared = declared.map_or_else(|| "not declared".to_owned(), ToString::to_string);
-        let [code, instructions] =
-            [code, instructions].map(|items| items.unwrap_or_else(|| "-".to_owned()));
-        Some(vec![format!("  {kind}"), declared, code, instructions])
-    };
-    let rows: Vec<Vec<String>> = ObservedKind::all().filter_map(row).collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    let head = ["  capability", "declared", "scripts", "instructions"];
-    let head = head.map(str::to_owned).to_vec();
-    table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), width)
+    ObservedKind::all().filter_map(line).collect()
 }
 
 /// Returns the capabilities gained and lost since the previous version.

@@ -6,6 +6,7 @@ use skill_state::audit::{AuditPolicy, Verdicts};
 use term::{HelpText, counted, safe_line};
 
 use super::inspect::{InspectedSkill, fails, inspect};
+use super::show::Detail;
 use super::{ReportArgs, find, load, write};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
@@ -39,7 +40,7 @@ pub(super) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
     let args = &args.report;
     let policy = &load(context)?;
     let (found, missing) = find::all_installed(context)?;
-    let mut inspected = inspect(context, found, policy)?;
+    let mut inspected = inspect(context, found, policy, args.source_text())?.complete()?;
     let verdicts = Verdicts::new(&context.home, policy, context.timestamp());
     let mut without_verdict = Vec::new();
     for one in &mut inspected {
@@ -52,7 +53,7 @@ pub(super) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result
         one.audited.previous = stored;
     }
     if args.json || args.sarif || args.html {
-        write(context, args, &inspected)?;
+        write(context, args, Detail::Summary, &inspected)?;
     } else {
         context.ui.out(&text(&inspected))?;
     }

@@ -1,0 +1,11 @@
+//! Any bytes as a shell script.
+//!
+//!     cargo install cargo-fuzz
+//!     cargo +nightly fuzz run audit_shell -- -max_total_time=600
+
+#![no_main]
+
+#[path = "../audit.rs"]
+mod audit;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| audit::check_file("scripts/go.sh", bytes));
