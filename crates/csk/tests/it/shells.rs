@@ -587,6 +587,7 @@ fn powershell_files_have_no_syntax_errors() {
         assert!(!has_error(&project), "{project}");
     }
     assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
+    assert_eq!(world.csk("global install").code, Some(0));
     let global = world.read(world.home().join(".cocoaskills/global/env.ps1"));
     assert!(!has_error(&global), "{global}");
 }
