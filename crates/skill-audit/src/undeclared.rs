@@ -25,7 +25,7 @@ pub(crate) fn undeclared(skill: &Skill<'_>, declared: &Declared, observed: &Obse
     }
     let compare = |kind: CapabilityKind| {
         let used = observed.scripts.get(&ObservedKind::Capability(kind)).into_iter().flatten();
-        // Every script uses `cat` and `grep`; nobody declares them.
+        // Every script uses `cat` and `grep`, so skills do not declare them.
         let is_common = |item: &str| {
             kind == CapabilityKind::Exec && familiarity(item) == Some(Familiarity::Common)
         };

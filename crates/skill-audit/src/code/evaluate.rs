@@ -86,7 +86,7 @@ const MUTATING: [&str; 14] = [
     "addfile",
 ];
 
-/// Functions that take addresses but contact nobody.
+/// Functions that take addresses but open no connection.
 const QUIET: [&str; 44] = [
     "print",
     "log",

@@ -315,7 +315,7 @@ fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut 
                 () if fetches
                     || op.location.role == Role::Script
                         && !is_usual
-                        && reaches_strangers(skill) =>
+                        && reaches_unrelated_hosts(skill) =>
                 {
                     hit.severity(Severity::High).blocking().unless_quoted(skill)
                 }
@@ -431,7 +431,7 @@ fn steers(text: &str) -> bool {
 }
 
 /// Returns true if the skill's scripts download from or send to an unknown host: what they start later may come from there.
-fn reaches_strangers(skill: &Skill<'_>) -> bool {
+fn reaches_unrelated_hosts(skill: &Skill<'_>) -> bool {
     let ops =
         skill.files.iter().flat_map(|file| &file.ops).filter(|op| op.location.role == Role::Script);
     ops.into_iter().any(|op| match &op.action {

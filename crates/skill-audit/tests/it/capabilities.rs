@@ -124,7 +124,7 @@ fn capabilities_are_those_that_reviewers_see() {
     println!("{}", text.as_deref().unwrap_or(NOT_MEASURED));
 }
 
-/// Nobody looked at these while the audit was developed, and nobody should now: only the numbers are printed.
+/// The audit was developed without these, so only the numbers are printed.
 #[test]
 fn capabilities_are_those_that_reviewers_see_in_skills_held_back() {
     // The goal for network is the same; prose that tells the agent to use a service is still missed too often.
