@@ -137,7 +137,7 @@ pub(crate) fn sources(environment: &Environment, skill: &Declaration) -> Vec<Str
     let mut next = Some(path);
     for _ in 0..MAX_CLONES {
         let Some(origin) = next.and_then(|path| crate::origin(&path).ok().flatten()) else { break };
-        next = AbsPath::new(origin.strip_prefix("file://").unwrap_or(&origin)).ok();
+        next = skill_state::local_path(&origin).and_then(|path| AbsPath::new(path).ok());
         sources.push(origin);
     }
     sources

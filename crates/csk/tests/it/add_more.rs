@@ -57,7 +57,14 @@ fn a_revoked_source_is_recognized_behind_a_local_clone() {
     assert_eq!(fresh.env.run_args(env!("CARGO_BIN_EXE_csk"), &words).code, Some(0));
     let clone = fresh.env.run("git", "clone --quiet https://github.com/acme/skills copy");
     assert_eq!(clone.code, Some(0), "{}", clone.stderr);
-    for source in ["acme/skills", "../copy"] {
+    // A URL may be percent-encoded.
+    let spaced = fresh.env.path("my copy").display().to_string();
+    let url = format!("file://{}", spaced.replace(' ', "%20"));
+    for words in [["clone", "--quiet", "copy", &spaced], ["clone", "--quiet", &url, "again"]] {
+        let clone = fresh.env.run_args("git", &words);
+        assert_eq!(clone.code, Some(0), "{}", clone.stderr);
+    }
+    for source in ["acme/skills", "../copy", "../again"] {
         let run = fresh.csk(&format!("add {source} --skill pdf --yes"));
         assert!(run.code == Some(1) && run.stderr.contains("revoked"), "{source}: {}", run.stderr);
     }
