@@ -67,14 +67,13 @@ static void pass_on(const wchar_t *folder, const wchar_t *name, DWORD stream)
 int wmain(int count, wchar_t **arguments)
 {
     static wchar_t line[MAX_LINE];
-    wchar_t relay[MAX_PATH], temporary[MAX_PATH], folder[MAX_PATH], unix_folder[MAX_PATH], cwd[MAX_PATH], path[MAX_PATH];
+    wchar_t relay[MAX_PATH], folder[MAX_PATH], unix_folder[MAX_PATH], cwd[MAX_PATH], path[MAX_PATH];
     STARTUPINFOW startup = { .cb = sizeof startup };
     PROCESS_INFORMATION process;
     if (!GetEnvironmentVariableW(L"GIT_RELAY", relay, MAX_PATH)) {
         fprintf(stderr, "git stand-in: GIT_RELAY is not set\n");
         return 128;
     }
-    GetTempPathW(MAX_PATH, temporary);
     swprintf(folder, MAX_PATH, L"Z:\\tmp\\git-%lu-%lu", GetCurrentProcessId(), GetTickCount());
     CreateDirectoryW(folder, NULL);
     wcscpy(unix_folder, folder);

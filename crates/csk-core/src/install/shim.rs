@@ -20,7 +20,11 @@ pub(crate) fn read_shim(place: &AbsPath) -> io::Result<Option<String>> {
         Platform::Windows => read_text(place).map(|text| Platform::Windows.shim_target(&text?)),
     };
     match found {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
         found => found,
     }
 }
