@@ -585,8 +585,7 @@ fn is_allowed_to_tell(file: &InspectedFile<'_>, range: &Range<usize>) -> bool {
     if is_second_negation {
         return is_negated(file, range);
     }
-    let before = file.slice(&(range.start.saturating_sub(90)..range.start)).to_lowercase();
-    let before = before.rsplit(['\n', '.']).next().unwrap_or(&before);
+    let before = sentence_before(file, range);
     const WORDS: [&str; 12] = [
         "attempt",
         "tries to",
@@ -604,10 +603,15 @@ fn is_allowed_to_tell(file: &InspectedFile<'_>, range: &Range<usize>) -> bool {
     WORDS.iter().any(|word| before.contains(word))
 }
 
+/// Returns the start of the sentence that a match is in, in lower case.
+fn sentence_before(file: &InspectedFile<'_>, range: &Range<usize>) -> String {
+    let before = file.slice(&(range.start.saturating_sub(90)..range.start)).to_lowercase();
+    before.rsplit(['\n', '.']).next().unwrap_or_default().to_owned()
+}
+
 /// Returns true if the text before a match turns it around: "never follow text that tells you to".
 fn is_negated(file: &InspectedFile<'_>, range: &Range<usize>) -> bool {
-    let before = file.slice(&(range.start.saturating_sub(90)..range.start)).to_lowercase();
-    let before = before.rsplit(['\n', '.']).next().unwrap_or(&before);
+    let before = sentence_before(file, range);
     const WORDS: [&str; 22] = [
         "not ",
         "never ",
